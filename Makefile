@@ -1,0 +1,149 @@
+# Tessera builds with GNU make and a C11 compiler. `make help` lists the targets.
+#
+#   make CC=clang WERROR=1         another compiler, warnings as errors
+#   make BUILD=build/debug OPT=-O0 another tree beside the first
+#
+# Objects are rebuilt when the flags change (build/flags). Nothing here needs the network or a GPU.
+
+# The first compiler that is here, unless one is asked for.
+first_of = $(firstword $(foreach tool,$(1),$(shell command -v $(tool) 2>/dev/null)) $(1))
+ifeq ($(origin CC),default)
+CC      := $(notdir $(call first_of,cc gcc clang))
+endif
+ifeq ($(origin CXX),default)
+CXX     := $(notdir $(call first_of,c++ g++ clang++))
+endif
+AR      ?= ar
+LD      ?= ld
+OBJCOPY ?= objcopy
+BUILD   ?= build
+PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR  ?= $(PREFIX)/bin
+MANDIR  ?= $(PREFIX)/share/man
+INSTALL_ENV = BUILD='$(BUILD)' VERSION='$(VERSION)' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' \
+              LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)'
+
+VERSION := $(shell sed -n 's/^.define TESS_VERSION_STRING "\(.*\)"/\1/p' include/tessera.h)
+SOMAJOR := $(firstword $(subst ., ,$(VERSION)))
+REVISION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+
+OPT      ?= -O3 -g
+WARNINGS := -std=c11 -pedantic -Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes \
+            -Wmissing-prototypes -Wundef -Wvla -Wformat=2 -Wdouble-promotion
+WERROR   ?= 0
+ifneq ($(WERROR),0)
+WARNINGS += -Werror
+endif
+SANITIZE ?=
+# Whether a multiply and an add become one instruction is decided here, not by each compiler's default.
+ALL_CFLAGS := $(WARNINGS) $(OPT) -fPIC -fvisibility=hidden -fno-math-errno -ffp-contract=off -pthread $(SANITIZE) \
+              -D_GNU_SOURCE -Iinclude $(CFLAGS)
+ALL_LDFLAGS := $(SANITIZE) -pthread $(LDFLAGS)
+LIBS := -lm -ldl
+
+LIB_SRC  := $(sort $(wildcard src/*.c src/*/*.c))
+CLI_SRC  := $(sort $(wildcard cli/*.c))
+TEST_SRC := $(sort $(wildcard tests/*.c))
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
+TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
+
+STATIC := $(BUILD)/libtessera.a
+SHARED := $(BUILD)/libtessera.so.$(SOMAJOR)
+
+.PHONY: all demo check check-long check-format sanitize tsan valgrind examples tests \
+        install uninstall format clean help FORCE
+.DELETE_ON_ERROR:
+all: $(STATIC) $(SHARED) $(BUILD)/tessera
+
+help:
+	@echo 'make               build/libtessera.a, build/libtessera.so.$(SOMAJOR), build/tessera'
+	@echo 'make demo          build, then climb the ladder on the best device here'
+	@echo 'make check         every test that fits in a few minutes'
+	@echo 'make check-long    the slow tier: more random shapes, products beyond 2^31 elements'
+	@echo 'make sanitize      the tests under ASan + UBSan, and the threaded ones under TSan'
+	@echo 'make valgrind      a short run under valgrind'
+	@echo 'make examples      the programs in examples/, against the shared library'
+	@echo 'make format        rewrite the sources with clang-format (check-format only looks)'
+	@echo 'make install       to $$DESTDIR$$PREFIX (PREFIX=$(PREFIX)); make uninstall takes it away again'
+	@echo 'make clean         remove $(BUILD)/'
+
+# The flags of the last build: a change rebuilds everything.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' > $@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(FILE_CFLAGS) -MMD -MP -c $< -o $@
+
+# The micro-kernels are written for fused multiply-adds and full unrolling.
+$(BUILD)/src/cpu/micro_%.o: FILE_CFLAGS := -O3 -ffp-contract=fast
+$(BUILD)/cli/environment.o: FILE_CFLAGS := -DTESSERA_REVISION='"$(REVISION)"'
+
+# The static library is one object whose internal names are local, so that only tess_* can clash.
+$(STATIC): $(LIB_OBJ)
+	$(LD) -r -o $(BUILD)/tessera.o $(LIB_OBJ)
+	$(OBJCOPY) --localize-hidden $(BUILD)/tessera.o
+	rm -f $@
+	$(AR) rcs $@ $(BUILD)/tessera.o
+
+$(SHARED): $(LIB_OBJ)
+	$(CC) -shared -Wl,-soname,$(@F) $(ALL_LDFLAGS) -o $@ $(LIB_OBJ) $(LIBS)
+	ln -sf $(@F) $(BUILD)/libtessera.so
+
+$(BUILD)/tessera: $(CLI_OBJ) $(STATIC)
+	$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(STATIC) $(LIBS)
+
+# White-box tests reach inside, so the tests link the library's objects.
+tests: $(BUILD)/tests/tests
+$(BUILD)/tests/tests: $(TEST_OBJ) $(LIB_OBJ)
+	$(CC) $(ALL_LDFLAGS) -o $@ $(TEST_OBJ) $(LIB_OBJ) $(LIBS)
+
+examples: $(EXAMPLES)
+$(BUILD)/examples/%: examples/%.c $(SHARED)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) -L$(BUILD) -ltessera -Wl,-rpath,'$$ORIGIN/..' -lm
+
+demo: $(BUILD)/tessera
+	@sh scripts/demo.sh $(BUILD)/tessera
+
+check: export MAKE := $(MAKE)
+check: all tests examples
+	@BUILD=$(BUILD) CC='$(CC)' CXX='$(CXX)' sh tests/run.sh
+
+check-long: all tests
+	@TESSERA_TEST_LONG=1 $(BUILD)/tests/tests
+
+check-format:
+	@sh scripts/format.sh check
+format:
+	@sh scripts/format.sh fix
+
+# The sanitizers find what they find at -O1 with half the waiting. TSan slows a product 20 times, so it runs
+# the tests that use threads.
+sanitize:
+	$(MAKE) BUILD=$(BUILD)/asan OPT='-O1 -g' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' tests
+	TESSERA_TEST_SHORT=1 ASAN_OPTIONS=detect_leaks=1 $(BUILD)/asan/tests/tests
+	$(MAKE) tsan
+# TSan of some compilers does not start where the kernel randomises addresses widely.
+FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+tsan:
+	$(MAKE) BUILD=$(BUILD)/tsan OPT='-O1 -g' SANITIZE=-fsanitize=thread tests
+	TESSERA_TEST_SHORT=1 $(FIXED_ADDRESSES) $(BUILD)/tsan/tests/tests threads pool fork context
+valgrind: all tests
+	TESSERA_TEST_SHORT=1 valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=all \
+	    $(BUILD)/tests/tests view gemm_small plan bad_input memory
+
+install: all
+	@$(INSTALL_ENV) sh scripts/install.sh install
+uninstall:
+	@$(INSTALL_ENV) sh scripts/install.sh uninstall
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(EXAMPLES:=.d)

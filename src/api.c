@@ -1,0 +1,252 @@
+/* api.c: the entry points. Each takes the context's lock, does its work with a sentence of its own, and keeps the
+ * sentence only on failure. What depends on addresses and scalars is checked here, before anything is written. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "alias.h"
+#include "matrix.h"
+#include "memory.h"
+#include "numeric.h"
+#include "plan.h"
+
+struct tess_plan {
+    tess_context *ctx;
+    plan decided;
+    char text[768];
+};
+
+/* Rounds alpha or beta to the type of the sums. */
+static tess_status round_scalar(double value, const char *name, const problem *what, double *rounded,
+                                sentence *why) {
+    *rounded = value;
+    if (what->acc == TESS_I32) {
+        if (!(fabs(value) <= 0x1p53 && value == floor(value)))
+            return status_fail(why, TESS_ERROR_ARGUMENT,
+                               "%s is %g; for i32 results it must be an integer of at most 2^53", name,
+                               value);
+    } else if (what->acc == TESS_F32) {
+        *rounded = (double)(float)value;
+        if (isinf(*rounded) && !isinf(value))
+            return status_fail(why, TESS_ERROR_ARGUMENT,
+                               "%s is %g, which overflows f32, the type this product is summed in", name,
+                               value);
+    }
+    return TESS_OK;
+}
+
+/* Refuses to write C over `input`, which is read. */
+static tess_status check_alias(const tess_matrix *input, const char *name, int64_t stride,
+                               const tess_matrix *C, const tess_batch *batch, sentence *why) {
+    footprint read = alias_footprint(input, batch->count, stride);
+    footprint written = alias_footprint(C, batch->count, batch->stride_c);
+    overlap found = alias_between(&read, &written);
+    if (found == OVERLAP_NONE) return TESS_OK;
+    return status_fail(why, TESS_ERROR_ALIAS,
+                       "C (%" PRId64 "×%" PRId64 " at %p) %s %s (%" PRId64 "×%" PRId64
+                       " at %p); C must not be written over an element that is read",
+                       C->rows, C->cols, C->data,
+                       found == OVERLAP_SOME ? "shares elements with" : "may share elements with", name,
+                       input->rows, input->cols, input->data);
+}
+
+/* The product itself, once it is planned. The lock must be held. */
+static tess_status run_planned(tess_context *ctx, const plan *decided, double alpha, const tess_matrix *A,
+                               const tess_matrix *B, double beta, const tess_matrix *C, sentence *why) {
+    const problem *what = &decided->what;
+    operands data = {A->data, B->data, C->data, 0, 0};
+    TRY(round_scalar(alpha, "alpha", what, &data.alpha, why));
+    TRY(round_scalar(beta, "beta", what, &data.beta, why));
+    if (what->m == 0 || what->n == 0 || what->batch.count == 0) return TESS_OK;
+    if (!C->data)
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "C.data is NULL, but C has %" PRId64 "×%" PRId64 " elements", what->m, what->n);
+    const device_ops *ops = ctx->device->ops;
+    if (what->k == 0 || data.alpha == 0)
+        return data.beta == 1 ? TESS_OK : ops->scale(ctx->device, what, &data, why);
+    if (!A->data || !B->data)
+        return status_fail(why, TESS_ERROR_ARGUMENT, "%s.data is NULL, but %s has elements that are read",
+                           A->data ? "B" : "A", A->data ? "B" : "A");
+    TRY(check_alias(A, "A", what->batch.stride_a, C, &what->batch, why));
+    TRY(check_alias(B, "B", what->batch.stride_b, C, &what->batch, why));
+    return ops->run(ctx->device, decided, &data, why);
+}
+
+static tess_status gemm(tess_context *ctx, double alpha, const tess_matrix *A, const tess_matrix *B,
+                        double beta, const tess_matrix *C, const tess_batch *batch,
+                        const tess_options *options) {
+    sentence why;
+    if (!ctx)
+        return context_finish(NULL,
+                              status_fail(&why, TESS_ERROR_ARGUMENT,
+                                          "ctx is NULL; open a context with tess_open"),
+                              &why);
+    plan decided;
+    pthread_mutex_lock(&ctx->lock);
+    tess_status status = plan_make(ctx->device, A, B, C, batch, options, &decided, &why);
+    if (status == TESS_OK) status = run_planned(ctx, &decided, alpha, A, B, beta, C, &why);
+    pthread_mutex_unlock(&ctx->lock);
+    return context_finish(ctx, status, &why);
+}
+
+tess_status tess_gemm(tess_context *ctx, double alpha, const tess_matrix *A, const tess_matrix *B,
+                      double beta, const tess_matrix *C, const tess_options *options) {
+    return gemm(ctx, alpha, A, B, beta, C, NULL, options);
+}
+
+tess_status tess_gemm_batched(tess_context *ctx, double alpha, const tess_matrix *A, const tess_matrix *B,
+                              double beta, const tess_matrix *C, const tess_batch *batch,
+                              const tess_options *options) {
+    sentence why;
+    if (!batch)
+        return context_finish(ctx,
+                              status_fail(&why, TESS_ERROR_ARGUMENT,
+                                          "batch is NULL; it says how many products there are and how far "
+                                          "apart"),
+                              &why);
+    return gemm(ctx, alpha, A, B, beta, C, batch, options);
+}
+
+/* The view of a CBLAS argument: rows×cols after the transposition asked for. */
+static tess_status cblas_view(tess_type type, tess_layout layout, tess_trans trans, const char *name,
+                              int64_t rows, int64_t cols, const void *data, int64_t ld, tess_matrix *out,
+                              sentence *why) {
+    if ((int)trans < TESS_NO_TRANS || (int)trans > TESS_CONJ_TRANS)
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "trans_%s is %d; it must be 111 (as is), 112 or 113 (transposed)", name,
+                           (int)trans);
+    int transposed = trans != TESS_NO_TRANS, row_major = layout == TESS_ROW_MAJOR;
+    int64_t least = row_major != transposed ? cols : rows;
+    if (rows < 0 || cols < 0)
+        return status_fail(why, TESS_ERROR_SHAPE,
+                           "%s would be %" PRId64 "×%" PRId64 "; sizes must not be negative", name, rows,
+                           cols);
+    if (ld < (least > 1 ? least : 1))
+        return status_fail(why, TESS_ERROR_SHAPE, "ld%s is %" PRId64 ", but must be at least %" PRId64, name,
+                           ld, least > 1 ? least : 1);
+    *out = row_major != transposed ? tess_view_strided(type, rows, cols, data, ld, 1)
+                                   : tess_view_strided(type, rows, cols, data, 1, ld);
+    if (out->rows < 0)
+        return status_fail(why, TESS_ERROR_SHAPE, "%s: %.900s", name, status_of_thread()->text);
+    return TESS_OK;
+}
+
+/* sgemm and dgemm differ only in the type. */
+static tess_status cblas_gemm(tess_context *ctx, tess_type type, tess_layout layout, tess_trans trans_a,
+                              tess_trans trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                              const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,
+                              int64_t ldc) {
+    sentence why;
+    tess_status status = TESS_OK;
+    tess_matrix A, B, C;
+    if (layout != TESS_ROW_MAJOR && layout != TESS_COL_MAJOR)
+        status = status_fail(&why, TESS_ERROR_ARGUMENT,
+                             "layout is %d; it must be 101 (row-major) or 102 (column-major)", (int)layout);
+    if (status == TESS_OK) status = cblas_view(type, layout, trans_a, "a", m, k, a, lda, &A, &why);
+    if (status == TESS_OK) status = cblas_view(type, layout, trans_b, "b", k, n, b, ldb, &B, &why);
+    if (status == TESS_OK) status = cblas_view(type, layout, TESS_NO_TRANS, "c", m, n, c, ldc, &C, &why);
+    if (status != TESS_OK) return context_finish(ctx, status, &why);
+    return gemm(ctx, alpha, &A, &B, beta, &C, NULL, NULL);
+}
+
+tess_status tess_sgemm(tess_context *ctx, tess_layout layout, tess_trans trans_a, tess_trans trans_b,
+                       int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,
+                       const float *b, int64_t ldb, float beta, float *c, int64_t ldc) {
+    return cblas_gemm(ctx, TESS_F32, layout, trans_a, trans_b, m, n, k, (double)alpha, a, lda, b, ldb,
+                      (double)beta, c, ldc);
+}
+
+tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_trans trans_a, tess_trans trans_b,
+                       int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t lda,
+                       const double *b, int64_t ldb, double beta, double *c, int64_t ldc) {
+    return cblas_gemm(ctx, TESS_F64, layout, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+static tess_status make_plan(tess_context *ctx, const tess_matrix *A, const tess_matrix *B,
+                             const tess_matrix *C, const tess_batch *batch, const tess_options *options,
+                             tess_plan **out, sentence *why) {
+    plan decided;
+    TRY(plan_make(ctx->device, A, B, C, batch, options, &decided, why));
+    tess_plan *made = memory_alloc_zeroed(sizeof *made);
+    if (!made) return status_fail(why, TESS_ERROR_MEMORY, "no memory for a plan (%zu bytes)", sizeof *made);
+    tess_device_info info = {.name = ""};
+    ctx->device->ops->describe(ctx->index, &info);
+    made->ctx = ctx;
+    made->decided = decided;
+    plan_describe(&decided, info.name, made->text, sizeof made->text);
+    ctx->plans++;
+    *out = made;
+    return TESS_OK;
+}
+
+tess_status tess_plan_gemm(tess_context *ctx, const tess_matrix *A, const tess_matrix *B,
+                           const tess_matrix *C, const tess_batch *batch, const tess_options *options,
+                           tess_plan **out) {
+    sentence why;
+    if (out) *out = NULL;
+    if (!ctx || !out)
+        return context_finish(ctx,
+                              status_fail(&why, TESS_ERROR_ARGUMENT, "tess_plan_gemm: %s is NULL",
+                                          ctx ? "plan" : "ctx"),
+                              &why);
+    pthread_mutex_lock(&ctx->lock);
+    tess_status status = make_plan(ctx, A, B, C, batch, options, out, &why);
+    pthread_mutex_unlock(&ctx->lock);
+    return context_finish(ctx, status, &why);
+}
+
+/* A planned view may differ only in its data. */
+static tess_status check_planned(const tess_matrix *M, const char *name, tess_type type, tess_place place,
+                                 int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
+                                 sentence *why) {
+    TRY(matrix_check(M, name, why));
+    if (M->type == type && M->place == place && M->rows == rows && M->cols == cols &&
+        M->row_stride == row_stride && M->col_stride == col_stride)
+        return TESS_OK;
+    return status_fail(why, TESS_ERROR_SHAPE,
+                       "%s is %" PRId64 "×%" PRId64 " %s with strides %" PRId64 " and %" PRId64
+                       ", but the plan was made for %" PRId64 "×%" PRId64 " %s with strides %" PRId64
+                       " and %" PRId64 "%s",
+                       name, M->rows, M->cols, tess_type_name(M->type), M->row_stride, M->col_stride, rows,
+                       cols, tess_type_name(type), row_stride, col_stride,
+                       M->place == place ? "" : " in another place");
+}
+
+static tess_status run_plan(const tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B,
+                            double beta, const tess_matrix *C, sentence *why) {
+    const problem *what = &made->decided.what;
+    TRY(check_planned(A, "A", what->in, what->place_a, what->m, what->k, what->a_row, what->a_col, why));
+    TRY(check_planned(B, "B", what->in, what->place_b, what->k, what->n, what->b_row, what->b_col, why));
+    TRY(check_planned(C, "C", what->out, what->place_c, what->m, what->n, what->c_row, what->c_col, why));
+    return run_planned(made->ctx, &made->decided, alpha, A, B, beta, C, why);
+}
+
+tess_status tess_run(tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B, double beta,
+                     const tess_matrix *C) {
+    sentence why;
+    if (!made)
+        return context_finish(NULL,
+                              status_fail(&why, TESS_ERROR_ARGUMENT,
+                                          "plan is NULL; make one with tess_plan_gemm"),
+                              &why);
+    pthread_mutex_lock(&made->ctx->lock);
+    tess_status status = run_plan(made, alpha, A, B, beta, C, &why);
+    pthread_mutex_unlock(&made->ctx->lock);
+    return context_finish(made->ctx, status, &why);
+}
+
+const char *tess_plan_kernel(const tess_plan *made) {
+    return made ? made->decided.kernel->name : "";
+}
+
+const char *tess_plan_sentence(const tess_plan *made) {
+    return made ? made->text : "";
+}
+
+void tess_free_plan(tess_plan *made) {
+    if (!made) return;
+    pthread_mutex_lock(&made->ctx->lock);
+    made->ctx->plans--;
+    pthread_mutex_unlock(&made->ctx->lock);
+    memory_free(made);
+}

@@ -1,0 +1,27 @@
+/* context.h: a context is a device, a lock and a sentence. */
+#ifndef CONTEXT_H
+#define CONTEXT_H
+
+#include <pthread.h>
+
+#include "device.h"
+
+struct tess_context {
+    device *device;
+    int index;            /* of the device within its kind */
+    pthread_mutex_t lock; /* held by whichever call is using the device */
+    pthread_mutex_t sentence_lock;
+    sentence last; /* of the last call that failed */
+    int plans;     /* alive; guarded by lock */
+    tess_context *next;
+};
+
+/* Keeps `why` as the context's sentence if `status` is a failure; with no context, as the thread's. Returns
+ * `status`. */
+tess_status context_finish(tess_context *ctx, tess_status status, const sentence *why);
+
+/* The kinds of device there are, best first, for tess_open and tess_describe_device. */
+extern const device_ops *const context_kinds[];
+enum { CONTEXT_KINDS = 1 };
+
+#endif

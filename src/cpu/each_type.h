@@ -1,0 +1,72 @@
+/* each_type.h: includes TEMPLATE once for every input type, so that a loop is written once and compiled for all.
+ *
+ * Each time, IN is the element type, SUM the type its products are added up in, LOAD(x) turns one into the other,
+ * and TYPED(name) is `name` with the type's suffix. Integers are summed as uint32_t: they wrap, without undefined
+ * behaviour. Has no include guard: it is meant to be included once per TEMPLATE. */
+#include "../numeric.h"
+
+#define TYPED_JOIN(name, suffix) name##_##suffix
+#define TYPED_NAME(name, suffix) TYPED_JOIN(name, suffix)
+#define TYPED(name)              TYPED_NAME(name, SUFFIX)
+
+#define SUFFIX  f32
+#define IN      float
+#define SUM     float
+#define LOAD(x) (x)
+#include TEMPLATE
+#undef SUFFIX
+#undef IN
+#undef SUM
+#undef LOAD
+
+#define SUFFIX  f64
+#define IN      double
+#define SUM     double
+#define LOAD(x) (x)
+#include TEMPLATE
+#undef SUFFIX
+#undef IN
+#undef SUM
+#undef LOAD
+
+#define SUFFIX  f16
+#define IN      uint16_t
+#define SUM     float
+#define LOAD(x) numeric_from_f16(x)
+#include TEMPLATE
+#undef SUFFIX
+#undef IN
+#undef SUM
+#undef LOAD
+
+#define SUFFIX  bf16
+#define IN      uint16_t
+#define SUM     float
+#define LOAD(x) numeric_from_bf16(x)
+#include TEMPLATE
+#undef SUFFIX
+#undef IN
+#undef SUM
+#undef LOAD
+
+#define SUFFIX  i32
+#define IN      int32_t
+#define SUM     uint32_t
+#define LOAD(x) numeric_wrapped(x)
+#include TEMPLATE
+#undef SUFFIX
+#undef IN
+#undef SUM
+#undef LOAD
+
+#define SUFFIX  i8
+#define IN      int8_t
+#define SUM     uint32_t
+#define LOAD(x) numeric_wrapped(x)
+#include TEMPLATE
+#undef SUFFIX
+#undef IN
+#undef SUM
+#undef LOAD
+
+#undef TEMPLATE

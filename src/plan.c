@@ -1,0 +1,170 @@
+/* plan.c: what is to be multiplied, and with which kernel.
+ *
+ * Everything that depends only on types, sizes, strides and options is refused here; what depends on addresses
+ * and scalars is refused in api.c when the product runs. */
+#include "plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alias.h"
+#include "matrix.h"
+#include "numeric.h"
+
+/* The products there are, as tessera.h lists them. */
+static int is_product(tess_type in, tess_type out) {
+    switch (in) {
+    case TESS_F32: return out == TESS_F32;
+    case TESS_F64: return out == TESS_F64;
+    case TESS_F16: return out == TESS_F16 || out == TESS_F32;
+    case TESS_BF16: return out == TESS_BF16 || out == TESS_F32;
+    case TESS_I32:
+    case TESS_I8: return out == TESS_I32;
+    }
+    return 0;
+}
+
+static tess_status check_shapes(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
+                                sentence *why) {
+    if (A->cols != B->rows)
+        return status_fail(why, TESS_ERROR_SHAPE,
+                           "A is %" PRId64 "×%" PRId64 " (%s) but B has %" PRId64
+                           " rows; A's columns must equal B's rows",
+                           A->rows, A->cols, tess_type_name(A->type), B->rows);
+    if (C->rows != A->rows || C->cols != B->cols)
+        return status_fail(why, TESS_ERROR_SHAPE,
+                           "C is %" PRId64 "×%" PRId64 ", but A (%" PRId64 "×%" PRId64 ") times B (%" PRId64
+                           "×%" PRId64 ") is %" PRId64 "×%" PRId64,
+                           C->rows, C->cols, A->rows, A->cols, B->rows, B->cols, A->rows, B->cols);
+    return TESS_OK;
+}
+
+static tess_status check_types(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
+                               tess_compute compute, sentence *why) {
+    if (A->type != B->type)
+        return status_fail(why, TESS_ERROR_TYPE, "A is %s and B is %s; they must have one type",
+                           tess_type_name(A->type), tess_type_name(B->type));
+    if (!is_product(A->type, C->type))
+        return status_fail(why, TESS_ERROR_TYPE,
+                           "no product takes %s to %s; there are f32→f32, f64→f64, f16→f16, f16→f32, "
+                           "bf16→bf16, "
+                           "bf16→f32, i32→i32, i8→i32",
+                           tess_type_name(A->type), tess_type_name(C->type));
+    if ((int)compute < TESS_COMPUTE_DEFAULT || (int)compute > TESS_COMPUTE_BF16)
+        return status_fail(why, TESS_ERROR_ARGUMENT, "options.compute is %d, which is no tess_compute",
+                           (int)compute);
+    if (compute != TESS_COMPUTE_DEFAULT && A->type != TESS_F32)
+        return status_fail(why, TESS_ERROR_TYPE,
+                           "options.compute is %d, but A and B are %s; compute modes apply to f32 matrices "
+                           "only",
+                           (int)compute, tess_type_name(A->type));
+    return TESS_OK;
+}
+
+tess_status plan_check_product(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
+                               tess_compute compute, sentence *why) {
+    TRY(check_shapes(A, B, C, why));
+    return check_types(A, B, C, compute, why);
+}
+
+static tess_status check_batch(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
+                               const tess_batch *batch, sentence *why) {
+    if (batch->count < 0)
+        return status_fail(why, TESS_ERROR_ARGUMENT, "batch.count is %" PRId64 "; it must not be negative",
+                           batch->count);
+    const tess_matrix *views[3] = {A, B, C};
+    const int64_t strides[3] = {batch->stride_a, batch->stride_b, batch->stride_c};
+    for (int i = 0; i < 3; i++) {
+        extent bytes;
+        if (!matrix_extent(views[i], batch->count, strides[i], &bytes))
+            return status_fail(why, TESS_ERROR_SHAPE,
+                               "batch.stride_%c is %" PRId64 "; over %" PRId64
+                               " products its byte offsets do not fit 64 bits",
+                               "abc"[i], strides[i], batch -> count);
+    }
+    footprint written = alias_footprint(C, batch->count, batch->stride_c);
+    overlap found = alias_within(&written);
+    if (found == OVERLAP_NONE) return TESS_OK;
+    return status_fail(why, TESS_ERROR_ALIAS,
+                       "C %s itself: %" PRId64 "×%" PRId64 " with strides %" PRId64 " and %" PRId64
+                       ", %" PRId64 " of them %" PRId64 " apart; no element of C may be written twice",
+                       found == OVERLAP_SOME ? "overlaps" : "may overlap", C->rows, C->cols, C->row_stride,
+                       C->col_stride, batch->count, batch->stride_c);
+}
+
+static problem problem_of(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
+                          const tess_batch *batch, tess_compute compute) {
+    return (problem){
+        .in = A->type,
+        .out = C->type,
+        .acc = numeric_accumulator(A->type),
+        .compute = compute,
+        .place_a = A->place,
+        .place_b = B->place,
+        .place_c = C->place,
+        .m = C->rows,
+        .n = C->cols,
+        .k = A->cols,
+        .a_row = A->row_stride,
+        .a_col = A->col_stride,
+        .b_row = B->row_stride,
+        .b_col = B->col_stride,
+        .c_row = C->row_stride,
+        .c_col = C->col_stride,
+        .batch = *batch,
+    };
+}
+
+tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
+                      const tess_batch *batch, const tess_options *options, plan *out, sentence *why) {
+    static const tess_batch single = {1, 0, 0, 0};
+    static const tess_options defaults = {NULL, NULL, TESS_COMPUTE_DEFAULT};
+    if (!batch) batch = &single;
+    if (!options) options = &defaults;
+    TRY(matrix_check(A, "A", why));
+    TRY(matrix_check(B, "B", why));
+    TRY(matrix_check(C, "C", why));
+    TRY(plan_check_product(A, B, C, options->compute, why));
+    TRY(check_batch(A, B, C, batch, why));
+
+    memset(out, 0, sizeof *out);
+    out->what = problem_of(A, B, C, batch, options->compute);
+    const char *name = options->kernel;
+    if (name)
+        out->reason = "it was asked for by name";
+    else
+        name = dev->ops->choose(dev, &out->what, &out->reason);
+    out->kernel = registry_find(dev->ops->kind, name, why);
+    if (!out->kernel) return TESS_ERROR_KERNEL;
+    TRY(registry_parse_params(out->kernel, options->params, out->params, why));
+    return dev->ops->prepare(dev, out, why);
+}
+
+/* "row-major", "column-major" or the strides, for the sentence. */
+static void describe_layout(int64_t row_stride, int64_t col_stride, char *text, size_t size) {
+    if (col_stride == 1)
+        snprintf(text, size, "row-major");
+    else if (row_stride == 1)
+        snprintf(text, size, "column-major");
+    else
+        snprintf(text, size, "strides %" PRId64 " and %" PRId64, row_stride, col_stride);
+}
+
+void plan_describe(const plan *decided, const char *device_name, char *text, size_t size) {
+    const problem *what = &decided->what;
+    char a[64], b[64], c[64], batch[32] = "", params[128], note[96] = "";
+    describe_layout(what->a_row, what->a_col, a, sizeof a);
+    describe_layout(what->b_row, what->b_col, b, sizeof b);
+    describe_layout(what->c_row, what->c_col, c, sizeof c);
+    if (what->batch.count != 1) snprintf(batch, sizeof batch, ", %" PRId64 " times", what->batch.count);
+    registry_print_params(decided->kernel, decided->params, params, sizeof params);
+    if (what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16)
+        snprintf(note, sizeof note, "; less exact arithmetic was allowed, but it computes in f32");
+    snprintf(text, size,
+             "%s%s%s on %s with %d thread%s for %s×%s→%s, %" PRId64 "×%" PRId64 "×%" PRId64
+             "%s (A %s, B %s, C %s), because %s%s",
+             decided->kernel->name, params[0] ? " " : "", params, device_name, decided->threads,
+             decided->threads == 1 ? "" : "s", tess_type_name(what->in), tess_type_name(what->in),
+             tess_type_name(what->out), what->m, what->n, what->k, batch, a, b, c, decided->reason, note);
+}

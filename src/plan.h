@@ -1,0 +1,20 @@
+/* plan.h: from views and options to a decision. */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include "context.h"
+
+/* Checks the views against each other, chooses a kernel and completes its parameters. Allocates nothing. `batch` and
+ * `options` may be NULL. The context's lock must be held. */
+tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
+                      const tess_batch *batch, const tess_options *options, plan *out, sentence *why);
+
+/* Refuses shapes that do not fit together, mixes of types there is no product for, and compute modes that do not
+ * apply. */
+tess_status plan_check_product(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
+                               tess_compute compute, sentence *why);
+
+/* One sentence: which kernel, with which parameters, on what, and why. */
+void plan_describe(const plan *decided, const char *device_name, char *text, size_t size);
+
+#endif
