@@ -15,7 +15,7 @@ typedef struct type_row {
 } type_row;
 
 static const type_row type_rows[] = {
-    [TESS_F32] = {"f32", 4, 0, TESS_F32, 0x1p-24, FLT_MAX, 0x1p-150},
+    [TESS_F32] = {"f32", 4, 0, TESS_F32, 0x1p-24, (double)FLT_MAX, 0x1p-150},
     [TESS_F64] = {"f64", 8, 0, TESS_F64, 0x1p-53, DBL_MAX, 0x1p-1074},
     [TESS_F16] = {"f16", 2, 0, TESS_F32, 0x1p-11, 65504.0, 0x1p-25},
     [TESS_BF16] = {"bf16", 2, 0, TESS_F32, 0x1p-8, 0x1.fep127, 0x1p-134},

@@ -1,0 +1,83 @@
+/* bench.h: what `tessera bench` was asked to measure, and what one measurement found.
+ *
+ *   cmd_bench.c    the options, the loop over types, threads, shapes, kernels and peers
+ *   bench_case.c   verifies and times one kernel on one product, beside one peer
+ *   bench_table.c  a measurement as a row of the table
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "kernels.h"
+#include "output.h"
+#include "peer.h"
+#include "problem.h"
+#include "sizes.h"
+#include "timing.h"
+
+enum { BENCH_TYPES_MAX = 16, BENCH_THREADS_MAX = 64, BENCH_PEERS_MAX = 8 };
+
+typedef struct bench_request {
+    tess_context *ctx;
+    tess_device_info device;
+    kernels_list kernels;
+    sizes_list sizes;
+    problem_types types[BENCH_TYPES_MAX];
+    size_t type_count;
+    int threads[BENCH_THREADS_MAX];
+    size_t threads_count;
+    peer peers[BENCH_PEERS_MAX];
+    size_t peer_count;
+    problem_spec base; /* everything but types and sizes */
+    tess_options options;
+    double min_time;
+    int64_t samples; /* 0: as many as min_time holds */
+    bool verify, cold;
+    unsigned char *flush; /* larger than the last cache, if cold */
+    size_t flush_bytes;
+    output out;
+} bench_request;
+
+typedef enum bench_state {
+    BENCH_MEASURED,
+    BENCH_WRONG,   /* the result is wrong: not timed */
+    BENCH_REFUSED, /* the kernel does not take this product */
+    BENCH_STOPPED  /* interrupted, or an error that was said */
+} bench_state;
+
+/* One row: a kernel (or a peer alone) on one product. */
+typedef struct bench_case {
+    const tess_kernel_info *kernel; /* number 0: the peer alone */
+    const peer *peer;               /* NULL: nothing beside it */
+    int threads;
+} bench_case;
+
+typedef struct bench_result {
+    bench_state state;
+    char kernel[64]; /* the name of what ran */
+    char why[256];   /* if it was not measured */
+    bool checked;
+    double rel_error, max_error;
+    timing_summary own, peer;
+    double call; /* seconds of a single tess_gemm call; NaN if not measured */
+    double cpu;  /* CPU seconds of one product */
+    int64_t iterations;
+    double clock_mhz;
+} bench_result;
+
+/* Fills, verifies and times. The problem is open; what is in it afterwards is not specified. */
+void bench_measure(const bench_request *r, const bench_case *c, problem *p, bench_result *result);
+/* Whether the peer multiplies this product, and right. If it does it wrong, that is said and *wrong is set. */
+bool bench_peer_is_right(const bench_request *r, const peer *blas, problem *p, bool *wrong);
+/* Seconds that one run will take, judged from a smaller product; 0 if it cannot be told. */
+double bench_estimate(const bench_request *r, const bench_case *c, const problem_spec *spec);
+
+extern const table_column bench_columns[];
+extern const size_t bench_column_count;
+/* Hides from people what all rows have in common. */
+void bench_prepare_table(table *t, const bench_request *r);
+void bench_add_row(table *t, const bench_request *r, const bench_case *c, const problem *p,
+                   const bench_result *result);
+
+double bench_gflops(const problem_spec *spec, double seconds);
+
+#endif

@@ -1,0 +1,227 @@
+/* bench_table.c: a measurement as a row.
+ *
+ * Invariant: the columns of the CSV are those of schema 1, in this order; new ones are only ever appended.
+ * What is not known is an empty field.
+ */
+#include "bench.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    NAME,
+    RUN_NAME,
+    RUN_TYPE,
+    REPETITIONS,
+    ITERATIONS,
+    REAL_TIME,
+    CPU_TIME,
+    TIME_UNIT,
+    ERROR_OCCURRED,
+    ERROR_MESSAGE,
+    SCHEMA,
+    KERNEL,
+    PARAMS,
+    DEVICE,
+    THREADS,
+    TYPE,
+    COMPUTE,
+    SIZE,
+    M,
+    N,
+    K,
+    BATCH,
+    LAYOUT,
+    THREADS_SHOWN,
+    LDA,
+    LDB,
+    LDC,
+    ALPHA,
+    BETA,
+    CACHE,
+    SAMPLES,
+    TIME_MS,
+    P10_MS,
+    P90_MS,
+    NOISE_PCT,
+    CALL_MS,
+    H2D_MS,
+    D2H_MS,
+    GFLOPS,
+    PCT_PEAK,
+    PEER,
+    PEER_MS,
+    PEER_GFLOPS,
+    RATIO,
+    NOISE_SHOWN,
+    REL_ERROR,
+    MAX_ERROR,
+    VERIFIED,
+    CLOCK_MHZ,
+    POWER_W,
+    THROTTLED,
+    WORKSPACE_BYTES,
+    MODE
+};
+
+const table_column bench_columns[] = {
+    [NAME] = {"name", NULL, TABLE_TEXT, TABLE_IN_JSON, 0},
+    [RUN_NAME] = {"run_name", NULL, TABLE_TEXT, TABLE_IN_JSON, 0},
+    [RUN_TYPE] = {"run_type", NULL, TABLE_TEXT, TABLE_IN_JSON, 0},
+    [REPETITIONS] = {"repetitions", NULL, TABLE_COUNT, TABLE_IN_JSON, 0},
+    [ITERATIONS] = {"iterations", NULL, TABLE_COUNT, TABLE_IN_JSON, 0},
+    [REAL_TIME] = {"real_time", NULL, TABLE_MILLIS, TABLE_IN_JSON, 0},
+    [CPU_TIME] = {"cpu_time", NULL, TABLE_MILLIS, TABLE_IN_JSON, 0},
+    [TIME_UNIT] = {"time_unit", NULL, TABLE_TEXT, TABLE_IN_JSON, 0},
+    [ERROR_OCCURRED] = {"error_occurred", NULL, TABLE_COUNT, TABLE_IN_JSON, 0},
+    [ERROR_MESSAGE] = {"error_message", NULL, TABLE_TEXT, TABLE_IN_JSON, 0},
+    [SCHEMA] = {"schema", NULL, TABLE_COUNT, TABLE_IN_FILES, 0},
+    [KERNEL] = {"kernel", "kernel", TABLE_TEXT, TABLE_IN_FILES, 0},
+    [PARAMS] = {"params", "params", TABLE_TEXT, TABLE_IN_FILES, 0},
+    [DEVICE] = {"device", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
+    [THREADS] = {"threads", NULL, TABLE_COUNT, TABLE_IN_FILES, 0},
+    [TYPE] = {"type", "type", TABLE_TEXT, TABLE_IN_FILES, 0},
+    [COMPUTE] = {"compute", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
+    [SIZE] = {"size", "size", TABLE_COUNT, 0, 5},
+    [M] = {"m", "m", TABLE_COUNT, TABLE_IN_FILES, 5},
+    [N] = {"n", "n", TABLE_COUNT, TABLE_IN_FILES, 5},
+    [K] = {"k", "k", TABLE_COUNT, TABLE_IN_FILES, 5},
+    [BATCH] = {"batch", "batch", TABLE_COUNT, TABLE_IN_FILES, 0},
+    [LAYOUT] = {"layout", "layout", TABLE_TEXT, TABLE_IN_FILES, 0},
+    [THREADS_SHOWN] = {"threads", "threads", TABLE_COUNT, 0, 0},
+    [LDA] = {"lda", NULL, TABLE_COUNT, TABLE_IN_FILES, 0},
+    [LDB] = {"ldb", NULL, TABLE_COUNT, TABLE_IN_FILES, 0},
+    [LDC] = {"ldc", NULL, TABLE_COUNT, TABLE_IN_FILES, 0},
+    [ALPHA] = {"alpha", NULL, TABLE_COUNT, TABLE_IN_FILES, 0},
+    [BETA] = {"beta", NULL, TABLE_COUNT, TABLE_IN_FILES, 0},
+    [CACHE] = {"cache", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
+    [SAMPLES] = {"samples", NULL, TABLE_COUNT, TABLE_IN_FILES, 0},
+    [TIME_MS] = {"time_ms", "time", TABLE_MILLIS, TABLE_IN_FILES, 7},
+    [P10_MS] = {"p10_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [P90_MS] = {"p90_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [NOISE_PCT] = {"noise_pct", NULL, TABLE_PERCENT, TABLE_IN_FILES, 0},
+    [CALL_MS] = {"call_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [H2D_MS] = {"h2d_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [D2H_MS] = {"d2h_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [GFLOPS] = {"gflops", "GFLOPS", TABLE_RATE, TABLE_IN_FILES, 6},
+    [PCT_PEAK] = {"pct_peak", NULL, TABLE_PERCENT, TABLE_IN_FILES, 0},
+    [PEER] = {"peer", "peer", TABLE_TEXT, TABLE_IN_FILES, 0},
+    [PEER_MS] = {"peer_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [PEER_GFLOPS] = {"peer_gflops", "peer GFLOPS", TABLE_RATE, TABLE_IN_FILES, 0},
+    [RATIO] = {"ratio", "ratio", TABLE_RATIO, TABLE_IN_FILES, 0},
+    [NOISE_SHOWN] = {"noise", "noise", TABLE_PERCENT, 0, 0},
+    [REL_ERROR] = {"rel_error", "error", TABLE_ERROR, TABLE_IN_FILES, 7},
+    [MAX_ERROR] = {"max_error", NULL, TABLE_ERROR, TABLE_IN_FILES, 0},
+    [VERIFIED] = {"verified", "ok", TABLE_TEXT, TABLE_IN_FILES, 0},
+    [CLOCK_MHZ] = {"clock_mhz", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+    [POWER_W] = {"power_w", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+    [THROTTLED] = {"throttled", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
+    [WORKSPACE_BYTES] = {"workspace_bytes", NULL, TABLE_BYTES, TABLE_IN_FILES, 0},
+    [MODE] = {"mode", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
+};
+const size_t bench_column_count = sizeof bench_columns / sizeof *bench_columns;
+
+double bench_gflops(const problem_spec *spec, double seconds) {
+    return problem_flops(spec) / seconds / 1e9;
+}
+
+void bench_prepare_table(table *t, const bench_request *r) {
+    bool square = sizes_all_square(&r->sizes), floating = false;
+    for (size_t i = 0; i < r->kernels.count; i++) {
+        bool unknown = r->kernels.kernels[i].number < 0;
+        table_widen(t, KERNEL, unknown ? 28 : strlen(r->kernels.kernels[i].name));
+    }
+    for (size_t i = 0; i < r->peer_count; i++) table_widen(t, PEER, strlen(r->peers[i].name));
+    for (size_t i = 0; i < r->type_count; i++) {
+        char name[16];
+        problem_show_types(r->types[i], name);
+        table_widen(t, TYPE, strlen(name));
+        floating = floating || r->types[i].in == TESS_F32 || r->types[i].in == TESS_F64;
+    }
+    if (!square) table_hide(t, SIZE);
+    for (size_t column = M; square && column <= K; column++) table_hide(t, column);
+    if (r->base.batch == 1) table_hide(t, BATCH);
+    if (r->base.layout == 0) table_hide(t, LAYOUT);
+    if (r->options.params == NULL) table_hide(t, PARAMS);
+    if (r->peer_count > 0 && floating) return;
+    for (size_t column = PEER; column <= RATIO; column++) table_hide(t, column);
+}
+
+static void set_product(table *t, const bench_request *r, const bench_case *c, const problem *p) {
+    const problem_spec *s = &p->spec;
+    char type[16];
+    problem_show_types(s->types, type);
+    table_set_text(t, PARAMS, r->options.params != NULL ? r->options.params : "");
+    table_set_text(t, DEVICE, r->device.name);
+    table_set_count(t, THREADS, c->threads);
+    table_set_count(t, THREADS_SHOWN, c->threads);
+    table_set_text(t, TYPE, type);
+    table_set_text(t, COMPUTE, problem_computes[r->options.compute]);
+    table_set_count(t, SIZE, s->m);
+    table_set_count(t, M, s->m);
+    table_set_count(t, N, s->n);
+    table_set_count(t, K, s->k);
+    table_set_count(t, BATCH, s->batch);
+    table_set_text(t, LAYOUT, problem_layouts[s->layout]);
+    table_set_count(t, LDA, p->lda);
+    table_set_count(t, LDB, p->ldb);
+    table_set_count(t, LDC, p->ldc);
+    table_set_real(t, ALPHA, s->alpha);
+    table_set_real(t, BETA, s->beta);
+}
+
+static void set_times(table *t, const problem_spec *s, const bench_case *c, const bench_result *result) {
+    table_set_count(t, SAMPLES, (int64_t)result->own.samples);
+    table_set_real(t, TIME_MS, 1e3 * result->own.median);
+    table_set_real(t, P10_MS, 1e3 * result->own.p10);
+    table_set_real(t, P90_MS, 1e3 * result->own.p90);
+    table_set_real(t, NOISE_PCT, result->own.noise);
+    table_set_real(t, NOISE_SHOWN, result->own.noise);
+    table_set_real(t, CALL_MS, 1e3 * result->call);
+    table_set_real(t, GFLOPS, bench_gflops(s, result->own.median));
+    table_set_real(t, CLOCK_MHZ, result->clock_mhz);
+    if (isnan(result->peer.median)) return;
+    table_set_text(t, PEER, c->peer->name);
+    table_set_real(t, PEER_MS, 1e3 * result->peer.median);
+    table_set_real(t, PEER_GFLOPS, bench_gflops(s, result->peer.median));
+    table_set_real(t, RATIO, result->peer.median / result->own.median);
+}
+
+/* What Google Benchmark's tools look for. */
+static void set_benchmark(table *t, const problem_spec *s, const bench_case *c, const bench_result *result) {
+    char name[256], type[16];
+    problem_show_types(s->types, type);
+    snprintf(name, sizeof name, "%s/%s/%" PRId64 "/%" PRId64 "/%" PRId64 "/threads:%d", result->kernel, type,
+             s->m, s->n, s->k, c->threads);
+    table_set_text(t, NAME, name);
+    table_set_text(t, RUN_NAME, name);
+    table_set_text(t, RUN_TYPE, "iteration");
+    table_set_count(t, REPETITIONS, 1);
+    table_set_count(t, ITERATIONS, result->iterations);
+    table_set_real(t, REAL_TIME, 1e3 * result->own.median);
+    table_set_real(t, CPU_TIME, 1e3 * result->cpu);
+    table_set_text(t, TIME_UNIT, "ms");
+    table_set_flag(t, ERROR_OCCURRED, result->state != BENCH_MEASURED);
+    if (result->state != BENCH_MEASURED) table_set_text(t, ERROR_MESSAGE, result->why);
+}
+
+void bench_add_row(table *t, const bench_request *r, const bench_case *c, const problem *p,
+                   const bench_result *result) {
+    bool right = result->state == BENCH_MEASURED;
+    table_add_row(t);
+    set_benchmark(t, &p->spec, c, result);
+    table_set_count(t, SCHEMA, 1);
+    table_set_text(t, KERNEL, result->kernel);
+    set_product(t, r, c, p);
+    table_set_text(t, CACHE, r->cold ? "cold" : "warm");
+    if (right) set_times(t, &p->spec, c, result);
+    table_set_real(t, REL_ERROR, result->rel_error);
+    table_set_real(t, MAX_ERROR, result->max_error);
+    if (result->checked) {
+        table_set_text(t, VERIFIED, right ? "yes" : "FAILED");
+        table_set_tone(t, VERIFIED, right ? TABLE_GOOD : TABLE_BAD);
+    }
+    table_set_text(t, MODE, "burst");
+}

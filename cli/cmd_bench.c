@@ -1,0 +1,220 @@
+/* cmd_bench.c: `tessera bench`: the loop over types, threads, shapes, kernels and peers.
+ *
+ * Invariant: every product that was asked for is a row, or a note says why it is not. A row is complete: an
+ * interrupted measurement leaves none.
+ */
+#include "bench.h"
+#include "bench_options.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "say.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A rung nobody asked for by name is not run where one product takes longer than this. */
+static const double PATIENCE = 10;
+/* Products below this are run without asking how long they take. */
+static const double SURELY_QUICK = 2e9;
+
+/* The fastest kernel on the largest product of a ladder. */
+typedef struct best {
+    double flops, gflops, ratio;
+    char kernel[64], peer[32], shape[64];
+} best;
+
+typedef struct progress {
+    table t;
+    size_t done, total;
+    bool failed, noisy;
+    best best;
+    bool *refused;    /* per kernel, for this type: noted once */
+    double *per_flop; /* seconds, per kernel, as measured last; 0: not yet */
+} progress;
+
+/* Percent between the 10th and the 90th percentile beyond which a row deserves a warning. */
+static const double NOISY = 20;
+
+static void show_shape(const problem_spec *s, char out[64]) {
+    if (s->m == s->n && s->n == s->k)
+        snprintf(out, 64, "%" PRId64, s->m);
+    else
+        snprintf(out, 64, "%" PRId64 "x%" PRId64 "x%" PRId64, s->m, s->n, s->k);
+}
+
+static void keep_best(best *b, const problem_spec *s, const bench_case *c, const bench_result *result) {
+    double flops = problem_flops(s), gflops = bench_gflops(s, result->own.median);
+    if (flops < b->flops || (flops == b->flops && gflops <= b->gflops)) return;
+    *b = (best){.flops = flops, .gflops = gflops, .ratio = result->peer.median / result->own.median};
+    snprintf(b->kernel, sizeof b->kernel, "%s", result->kernel);
+    snprintf(b->peer, sizeof b->peer, "%s", c->peer != NULL ? c->peer->name : "");
+    show_shape(s, b->shape);
+}
+
+static void print_best(const bench_request *r, const best *b, problem_types types, int threads) {
+    char type[16];
+    if (!r->out.people || b->flops == 0 || r->kernels.count < 2) return;
+    problem_show_types(types, type);
+    printf("fastest in %s at %s on %d thread%s: %s, %.1f GFLOPS", type, b->shape, threads,
+           threads == 1 ? "" : "s", b->kernel, b->gflops);
+    if (!isnan(b->ratio)) printf(", %.2f times %s", b->ratio, b->peer);
+    printf("\n");
+}
+
+/* Whether to leave this one out because it would take too long. */
+static bool too_slow(const bench_request *r, progress *g, const bench_case *c, size_t index,
+                     const problem_spec *s) {
+    double flops = problem_flops(s);
+    if (r->kernels.chosen || flops < SURELY_QUICK) return false;
+    double seconds = g->per_flop[index] > 0 ? g->per_flop[index] * flops : bench_estimate(r, c, s);
+    if (seconds <= PATIENCE) return false;
+    char shape[64];
+    show_shape(s, shape);
+    say_note("%s at %s is left out: one run would take about %.0f s; to run it, name it: --kernels %s",
+             c->kernel->name, shape, seconds, c->kernel->name);
+    return true;
+}
+
+/* Turns a measurement into a row, a note, or neither. Returns false to stop. */
+static bool take_result(const bench_request *r, progress *g, const bench_case *c, size_t index,
+                        const problem *p, const bench_result *result) {
+    switch (result->state) {
+    case BENCH_STOPPED:
+        if (result->why[0] != '\0') say_error("%s: %s", c->kernel->name, result->why);
+        g->failed = g->failed || result->why[0] != '\0';
+        return false;
+    case BENCH_REFUSED:
+        if (!g->refused[index]) say_note("%s is left out: %s", c->kernel->name, result->why);
+        g->refused[index] = true;
+        return true;
+    case BENCH_WRONG:
+        say_error("%s gives a wrong product and is not timed: %s", result->kernel, result->why);
+        g->failed = true;
+        break;
+    case BENCH_MEASURED:
+        keep_best(&g->best, &p->spec, c, result);
+        g->noisy = g->noisy || result->own.noise > NOISY;
+        if (problem_flops(&p->spec) > 0) g->per_flop[index] = result->own.median / problem_flops(&p->spec);
+        break;
+    }
+    bench_add_row(&g->t, r, c, p, result);
+    if (r->out.people) table_print(&g->t, stdout);
+    return true;
+}
+
+/* One kernel on one product, beside each peer that multiplies it; without one if there is none. */
+static bool bench_kernel(const bench_request *r, progress *g, bench_case c, size_t index, problem *p,
+                         const bool *peer_right) {
+    char shape[64];
+    bool alone = c.kernel->number == KERNELS_PEER, ran = false;
+    show_shape(&p->spec, shape);
+    for (size_t i = 0; i < r->peer_count || (!ran && !alone); i++) {
+        bool last = i >= r->peer_count;
+        if (!last && !peer_right[i]) continue;
+        c.peer = last ? NULL : &r->peers[i];
+        bench_result result;
+        say_progress("[%zu/%zu] %s at %s", g->done, g->total, alone ? c.peer->name : c.kernel->name, shape);
+        bench_measure(r, &c, p, &result);
+        if (!take_result(r, g, &c, index, p, &result)) return false;
+        ran = true;
+        if (last || interrupt_came()) break;
+    }
+    if (alone && !ran) say_note("at %s there is no row of the peer: peers multiply f32 and f64 only", shape);
+    return interrupt_came() == 0;
+}
+
+static bool bench_shape(const bench_request *r, progress *g, const problem_spec *spec, int threads) {
+    problem p;
+    bool peer_right[BENCH_PEERS_MAX] = {0};
+    bool go_on = problem_open(&p, spec);
+    g->failed = g->failed || !go_on;
+    for (size_t i = 0; go_on && i < r->peer_count; i++)
+        peer_right[i] = bench_peer_is_right(r, &r->peers[i], &p, &g->failed);
+    for (size_t i = 0; go_on && i < r->kernels.count; i++) {
+        const bench_case c = {.kernel = &r->kernels.kernels[i], .threads = threads};
+        g->done++;
+        if (too_slow(r, g, &c, i, spec)) continue;
+        go_on = bench_kernel(r, g, c, i, &p, peer_right);
+    }
+    problem_free(&p);
+    return go_on;
+}
+
+/* All shapes with one type and one number of threads: one ladder. */
+static bool bench_ladder(const bench_request *r, progress *g, problem_types types, int threads) {
+    bool go_on = true;
+    if (tess_set_threads(r->ctx, threads) != TESS_OK) {
+        say_error("%s", tess_error(r->ctx));
+        g->failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < r->peer_count; i++) peer_set_threads(&r->peers[i], threads);
+    g->best = (best){.ratio = (double)NAN};
+    memset(g->refused, 0, r->kernels.count * sizeof *g->refused);
+    memset(g->per_flop, 0, r->kernels.count * sizeof *g->per_flop);
+    for (size_t i = 0; go_on && i < r->sizes.count; i++) {
+        problem_spec spec = r->base;
+        spec.types = types;
+        spec.m = r->sizes.shapes[i].m;
+        spec.n = r->sizes.shapes[i].n;
+        spec.k = r->sizes.shapes[i].k;
+        go_on = bench_shape(r, g, &spec, threads);
+    }
+    say_progress_end();
+    print_best(r, &g->best, types, threads);
+    return go_on;
+}
+
+static void bench_everything(const bench_request *r, progress *g) {
+    g->total = r->type_count * r->threads_count * r->sizes.count * r->kernels.count;
+    for (size_t i = 0; i < r->type_count; i++)
+        for (size_t j = 0; j < r->threads_count; j++)
+            if (!bench_ladder(r, g, r->types[i], r->threads[j])) return;
+}
+
+/* Writes what there is. A run that measured nothing leaves files as they were. */
+static int finish(const bench_request *r, progress *g) {
+    int caught = interrupt_came();
+    if (g->t.row_count == 0) {
+        if (caught == 0 && !g->failed) say_error("nothing was measured");
+    } else {
+        char data[160];
+        snprintf(data, sizeof data, "%s; seed %" PRIu64, PROBLEM_DATA_SENTENCE, r->base.seed);
+        if (!output_write(&r->out, &g->t, "benchmarks", &r->device, data)) g->failed = true;
+    }
+    if (g->noisy)
+        say_note("some rows are noisier than %.0f%%: something else uses this machine; run again when it is "
+                 "idle",
+                 NOISY);
+    if (caught != 0) {
+        if (g->t.row_count == 0)
+            say_error("interrupted before the first row was complete");
+        else
+            say_error("interrupted after %zu of %zu cases; the rows shown are complete", g->done - 1,
+                      g->total);
+        return 128 + caught;
+    }
+    return g->failed || g->t.row_count == 0 ? EXIT_CHECK : EXIT_FINE;
+}
+
+int bench_run(const args *a) {
+    bench_request r;
+    int status = bench_read_options(&r, a);
+    if (status == EXIT_FINE) {
+        progress g = {.refused = calloc(r.kernels.count + 1, sizeof *g.refused),
+                      .per_flop = calloc(r.kernels.count + 1, sizeof *g.per_flop)};
+        table_open(&g.t, bench_columns, bench_column_count);
+        bench_prepare_table(&g.t, &r);
+        interrupt_watch();
+        if (g.refused != NULL && g.per_flop != NULL) bench_everything(&r, &g);
+        status = finish(&r, &g);
+        table_close(&g.t);
+        free(g.refused);
+        free(g.per_flop);
+    }
+    bench_free_options(&r);
+    return status;
+}

@@ -1,0 +1,268 @@
+/* cmd_verify.c: `tessera verify`: runs kernels on many small products and checks every element.
+ *
+ * Invariant: a case counts as passed only if it ran on random and on exact data and both checks passed; a
+ * kernel and type without a single case is no row.
+ */
+#include "bench_options.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "say.h"
+#include "verify_cases.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const args_option options[] = {
+    {"kernels", "GLOB[,GLOB...]", "kernels by name, glob or number; auto is the planner's choice"},
+    {"type", "TYPE[,TYPE...]", "f32 f64 f16 f16:f32 bf16 bf16:f32 i32 i8; default all"},
+    {"sizes", "SIZES", "square sizes instead of the built-in shapes, as in bench"},
+    {"shape", "MxNxK[,...]", "shapes instead of the built-in ones; may be given several times"},
+    {"shapes", "FILE", "shapes from a file, one a line, # begins a comment"},
+    {"count", "N", "how many random shapes follow the built-in ones; default 32"},
+    {"max-size", "N", "largest size of a random shape; default 160"},
+    {"layout", "nn|nt|tn|tt", "only this layout"},
+    {"ld-pad", "N", "only this many unused elements after each row"},
+    {"batch", "N", "only batches of N"},
+    {"alpha", "NUMBER", "only this alpha (then beta is 0 unless given)"},
+    {"beta", "NUMBER", "only this beta (then alpha is 1 unless given)"},
+    {"params", "NAME=N[,...]", "parameters of the kernel, see list --long"},
+    {"threads", "N", "number of threads"},
+    {"seed", "N", "of shapes and data; default 1"},
+    ARGS_DEVICE_ROW,
+    ARGS_OUTPUT_ROWS,
+    ARGS_QUIET_ROW,
+};
+const args_spec verify_spec = {
+    "verify",
+    "[KERNEL...]",
+    64,
+    "Check kernels on awkward shapes, against a reference and bit for bit",
+    "Each case runs twice: on random data, where every element must lie within its error bound, and on\n"
+    "integers whose sums are exact, where every bit must be right. C is poisoned with NaN where it must not\n"
+    "be read. A failure prints the command that repeats it.\n",
+    options,
+    sizeof options / sizeof *options};
+
+enum { KERNEL, TYPE, CASES, FAILED, REL_ERROR, MAX_ERROR, BOUND, RESULT };
+static const table_column columns[] = {
+    [KERNEL] = {"kernel", "kernel", TABLE_TEXT, TABLE_IN_FILES, 0},
+    [TYPE] = {"type", "type", TABLE_TEXT, TABLE_IN_FILES, 8},
+    [CASES] = {"cases", "cases", TABLE_COUNT, TABLE_IN_FILES, 0},
+    [FAILED] = {"failed", "failed", TABLE_COUNT, TABLE_IN_FILES, 0},
+    [REL_ERROR] = {"rel_error", "rel. error", TABLE_ERROR, TABLE_IN_FILES, 0},
+    [MAX_ERROR] = {"max_error", "max. error", TABLE_ERROR, TABLE_IN_FILES, 0},
+    [BOUND] = {"bound_pct", "of bound", TABLE_PERCENT, TABLE_IN_FILES, 0},
+    [RESULT] = {"result", "result", TABLE_TEXT, TABLE_IN_FILES, 0},
+};
+/* Further failures of one row are counted, not described. */
+enum { DESCRIBED = 3 };
+
+typedef struct request {
+    tess_context *ctx;
+    tess_device_info device;
+    kernels_list kernels;
+    problem_types types[PROBLEM_TYPE_COUNT];
+    size_t type_count;
+    verify_choice choice;
+    verify_cases cases;
+    tess_options options;
+    int64_t threads; /* 0: the default */
+    output out;
+} request;
+
+typedef struct tally {
+    int64_t cases, failed;
+    double rel_error, max_error, used;
+    char refusal[256]; /* why the last product left out was */
+    bool expected;     /* a kernel need not take every type */
+} tally;
+
+static void print_replay(const request *r, const tess_kernel_info *kernel, const problem_spec *s,
+                         const char *why) {
+    char type[16];
+    problem_show_types(s->types, type);
+    say_error("%s is wrong: %s", kernel->name, why);
+    fprintf(stderr,
+            "  repeat it with: tessera verify %s --device %s --type %s --shape %" PRId64 "x%" PRId64
+            "x%" PRId64 " --layout %s --ld-pad %" PRId64 " --batch %" PRId64
+            " --alpha %.17g --beta %.17g --seed %" PRIu64 " --threads %d",
+            kernel->name, r->device.name, type, s->m, s->n, s->k, problem_layouts[s->layout], s->ld_pad,
+            s->batch, s->alpha, s->beta, s->seed, tess_threads(r->ctx));
+    if (r->options.params != NULL) fprintf(stderr, " --params %s", r->options.params);
+    fputc('\n', stderr);
+}
+
+/* Runs and checks on one kind of data. *status is the library's: a product it refuses is no wrong one. */
+static bool run_data(tess_plan *plan, problem *p, problem_data data, tess_status *status, tally *sum,
+                     char why[256]) {
+    tess_check check;
+    if (!problem_fill(p, data)) return data == PROBLEM_EXACT;
+    *status = problem_run(p, plan);
+    if (*status != TESS_OK) return false;
+    bool right = problem_check(p, data, &check, why);
+    sum->rel_error = fmax(sum->rel_error, check.rel_error);
+    sum->max_error = fmax(sum->max_error, check.max_error);
+    sum->used = fmax(sum->used, check.used);
+    return right;
+}
+
+/* One product on both kinds of data. Returns false only if the run cannot go on. */
+static bool run_case(const request *r, const tess_kernel_info *kernel, const problem_spec *spec, tally *sum) {
+    problem p;
+    tess_plan *plan = NULL;
+    char why[256] = "";
+    tess_options choice = r->options;
+    choice.kernel = kernel->number < 0 ? NULL : kernel->name;
+    if (!problem_open(&p, spec)) {
+        problem_free(&p);
+        return false;
+    }
+    tess_status status = problem_plan(&p, r->ctx, &choice, &plan);
+    bool right = status == TESS_OK && run_data(plan, &p, PROBLEM_RANDOM, &status, sum, why) &&
+                 run_data(plan, &p, PROBLEM_EXACT, &status, sum, why);
+    if (status != TESS_OK) snprintf(why, sizeof why, "%s", tess_error(r->ctx));
+    if (status == TESS_ERROR_KERNEL || status == TESS_ERROR_TYPE || status == TESS_ERROR_ARGUMENT) {
+        snprintf(sum->refusal, sizeof sum->refusal, "%s", why);
+        sum->expected = status == TESS_ERROR_TYPE || status == TESS_ERROR_KERNEL;
+    } else {
+        sum->cases++;
+        if (!right && sum->failed++ < DESCRIBED) print_replay(r, kernel, spec, why);
+    }
+    tess_free_plan(plan);
+    problem_free(&p);
+    return true;
+}
+
+static void add_row(const request *r, table *t, const tess_kernel_info *kernel, problem_types types,
+                    const tally *sum) {
+    char type[16];
+    problem_show_types(types, type);
+    if (sum->cases == 0) {
+        if (sum->refusal[0] != '\0' && (r->kernels.chosen || !sum->expected))
+            say_note("%s in %s is left out: %s", kernel->name, type, sum->refusal);
+        return;
+    }
+    table_add_row(t);
+    table_set_text(t, KERNEL, kernel->name);
+    table_set_text(t, TYPE, type);
+    table_set_count(t, CASES, sum->cases);
+    table_set_count(t, FAILED, sum->failed);
+    table_set_real(t, REL_ERROR, sum->rel_error);
+    table_set_real(t, MAX_ERROR, sum->max_error);
+    table_set_real(t, BOUND, 100 * sum->used);
+    table_set_text(t, RESULT, sum->failed == 0 ? "PASS" : "FAIL");
+    table_set_tone(t, RESULT, sum->failed == 0 ? TABLE_GOOD : TABLE_BAD);
+    if (r->out.people) table_print(t, stdout);
+}
+
+/* All cases of one kernel and type. Returns whether to go on; an interrupted tally makes no row. */
+static bool verify_row(const request *r, table *t, const tess_kernel_info *kernel, problem_types types,
+                       int64_t *failed) {
+    tally sum = {0};
+    char type[16];
+    problem_show_types(types, type);
+    say_progress("%s %s: %zu cases", kernel->name, type, r->cases.count);
+    for (size_t i = 0; i < r->cases.count; i++) {
+        problem_spec spec = r->cases.specs[i];
+        spec.types = types;
+        if (interrupt_came()) return false;
+        if (!run_case(r, kernel, &spec, &sum)) {
+            (*failed)++;
+            return false;
+        }
+    }
+    *failed += sum.failed;
+    add_row(r, t, kernel, types, &sum);
+    return true;
+}
+
+static bool read_choice(request *r, const args *a) {
+    int64_t seed = 1;
+    verify_choice *c = &r->choice;
+    *c = (verify_choice){.random = 32, .max_size = 160, .layout = -1, .ld_pad = -1, .alpha = 1};
+    c->scaled = args_given(a, "alpha") || args_given(a, "beta");
+    r->options.params = args_text(a, "params", NULL);
+    bool good =
+        bench_read_sizes(a, &c->shapes) && args_integer(a, "count", 0, 1000000, &c->random) &&
+        args_integer(a, "max-size", 0, 100000, &c->max_size) &&
+        args_choice(a, "layout", problem_layouts, 4, &c->layout) &&
+        args_integer(a, "ld-pad", 0, 1000000, &c->ld_pad) &&
+        args_integer(a, "batch", 1, 1000000, &c->batch) && args_real(a, "alpha", -1e30, 1e30, &c->alpha) &&
+        args_real(a, "beta", -1e30, 1e30, &c->beta) && args_integer(a, "threads", 1, 1024, &r->threads) &&
+        args_integer(a, "seed", 0, INT64_MAX, &seed);
+    c->seed = (uint64_t)seed;
+    return good;
+}
+
+static bool read_types(request *r, const args *a) {
+    if (args_given(a, "type")) return bench_read_types(a, r->types, PROBLEM_TYPE_COUNT, &r->type_count);
+    memcpy(r->types, problem_all_types, sizeof problem_all_types);
+    r->type_count = PROBLEM_TYPE_COUNT;
+    return true;
+}
+
+static bool read_kernels(request *r, const args *a) {
+    const char *device = r->device.name, *patterns = args_text(a, "kernels", NULL);
+    for (size_t i = 0; i < a->word_count; i++)
+        if (!kernels_add(&r->kernels, device, a->words[i])) return false;
+    if (patterns != NULL && !kernels_add(&r->kernels, device, patterns)) return false;
+    if (!r->kernels.chosen) return kernels_add_all(&r->kernels, device) && kernels_add_auto(&r->kernels);
+    for (size_t i = 0; i < r->kernels.count; i++) {
+        if (r->kernels.kernels[i].number != KERNELS_PEER) continue;
+        say_error("kernel 0 is the peer, which verify does not run; bench checks it before it times it");
+        return false;
+    }
+    return true;
+}
+
+static int read_options(request *r, const args *a) {
+    *r = (request){0};
+    say_quiet(args_given(a, "quiet"));
+    if (!output_open(&r->out, a) || !read_types(r, a) || !read_choice(r, a)) return EXIT_USAGE;
+    if (!commands_open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
+    if (r->threads > 0 && tess_set_threads(r->ctx, (int)r->threads) != TESS_OK) {
+        say_error("%s", tess_error(r->ctx));
+        return EXIT_CHECK;
+    }
+    return read_kernels(r, a) && verify_cases_make(&r->cases, &r->choice) ? EXIT_FINE : EXIT_CHECK;
+}
+
+static int finish(const request *r, table *t, int64_t failed) {
+    int caught = interrupt_came();
+    bool written = t->row_count == 0 || output_write(&r->out, t, "checks", &r->device, NULL);
+    say_progress_end();
+    if (caught != 0) {
+        say_error("interrupted: the rows shown are complete, the others were not checked");
+        return 128 + caught;
+    }
+    if (t->row_count == 0 && failed == 0) say_error("nothing was checked: no kernel takes these products");
+    if (r->out.people && failed > 0) printf("%" PRId64 " cases failed\n", failed);
+    return failed > 0 || t->row_count == 0 || !written ? EXIT_CHECK : EXIT_FINE;
+}
+
+int verify_run(const args *a) {
+    request r;
+    int status = read_options(&r, a);
+    if (status == EXIT_FINE) {
+        table t;
+        int64_t failed = 0;
+        bool go_on = true;
+        table_open(&t, columns, sizeof columns / sizeof *columns);
+        for (size_t i = 0; i < r.kernels.count; i++)
+            table_widen(&t, KERNEL, strlen(r.kernels.kernels[i].name));
+        interrupt_watch();
+        for (size_t i = 0; go_on && i < r.kernels.count; i++)
+            for (size_t j = 0; go_on && j < r.type_count; j++)
+                go_on = verify_row(&r, &t, &r.kernels.kernels[i], r.types[j], &failed);
+        status = finish(&r, &t, failed);
+        table_close(&t);
+    }
+    tess_close(r.ctx);
+    kernels_free(&r.kernels);
+    sizes_free(&r.choice.shapes);
+    verify_cases_free(&r.cases);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* commands.h: the commands of the program; main.c holds the table. */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "args.h"
+#include "tessera.h"
+
+typedef struct command {
+    const args_spec *spec;
+    int (*run)(const args *a);
+} command;
+
+extern const command commands[];
+extern const size_t command_count;
+
+extern const args_spec devices_spec, list_spec, bench_spec, verify_spec;
+int devices_run(const args *a);
+int list_run(const args *a);
+int bench_run(const args *a);
+int verify_run(const args *a);
+
+/* `tessera` with no words. */
+int overview_run(void);
+/* What the overview and `devices` say about the peers; `verbose` names every place searched. */
+void devices_print_peers(bool verbose);
+
+/* Opens the device of --device, or says why it cannot be. */
+bool commands_open_device(const args *a, tess_context **ctx, tess_device_info *info);
+
+#endif

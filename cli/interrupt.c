@@ -1,0 +1,25 @@
+/* interrupt.c: remembers SIGINT and SIGTERM.
+ *
+ * Invariant: the handler only stores a number; everything else happens where it is asked for.
+ */
+#include "interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t came;
+
+static void remember(int signal_number) {
+    came = signal_number;
+}
+
+void interrupt_watch(void) {
+    struct sigaction action = {.sa_handler = remember, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int interrupt_came(void) {
+    return came;
+}

@@ -1,0 +1,127 @@
+/* kernels.c: selects kernels of the registry by name, glob or number.
+ *
+ * Invariant: a pattern either adds to the list or is an error: nobody gets fewer kernels than they asked for
+ * without being told.
+ */
+#include "kernels.h"
+#include "nearest.h"
+#include "say.h"
+#include "sizes.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const tess_kernel_info auto_kernel = {.name = KERNELS_AUTO,
+                                             .device = "",
+                                             .number = -1,
+                                             .summary = "the planner's choice",
+                                             .types = "",
+                                             .params = ""};
+static const tess_kernel_info peer_kernel =
+    {.name = "peer", .device = "", .number = KERNELS_PEER, .summary = "the peer", .types = "", .params = ""};
+
+static bool append(kernels_list *list, const tess_kernel_info *kernel) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->kernels[i].name, kernel->name) == 0) return true;
+    tess_kernel_info *kernels = realloc(list->kernels, (list->count + 1) * sizeof *kernels);
+    if (kernels == NULL) {
+        say_error("out of memory");
+        return false;
+    }
+    list->kernels = kernels;
+    kernels[list->count++] = *kernel;
+    return true;
+}
+
+static bool of_device(const tess_kernel_info *kernel, const char *device) {
+    return device == NULL || strcmp(kernel->device, device) == 0;
+}
+
+static bool describe(int index, const char *device, tess_kernel_info *kernel) {
+    return tess_describe_kernel(index, kernel) == TESS_OK && of_device(kernel, device);
+}
+
+/* The word of a name that people remember: "packed" of "cpu_03_packed". */
+static const char *stem(const char *name) {
+    const char *digits = strpbrk(name, "0123456789");
+    const char *after = digits != NULL ? strchr(digits, '_') : NULL;
+    return after != NULL ? after + 1 : name;
+}
+
+static bool is_near(const char *pattern, const char *name) {
+    if (strlen(pattern) > 1 && strcasestr(name, pattern) != NULL) return true;
+    return nearest_name(stem(pattern), (const char *const[]){stem(name)}, 1) >= 0;
+}
+
+/* Names the kernels somebody may have meant. */
+static void say_no_match(const char *pattern, const char *device) {
+    char near[400] = "";
+    size_t used = 0;
+    tess_kernel_info kernel;
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        if (!describe(i, device, &kernel) || !is_near(pattern, kernel.name)) continue;
+        int more = snprintf(near + used, sizeof near - used, "%s%s", used > 0 ? ", " : "", kernel.name);
+        if (more < 0 || (size_t)more >= sizeof near - used) break;
+        used += (size_t)more;
+    }
+    if (used > 0)
+        say_error("no kernel matches '%s'; did you mean %s?", pattern, near);
+    else
+        say_error("no kernel matches '%s'%s%s; 'tessera list' shows them", pattern,
+                  device != NULL ? " on " : "", device != NULL ? device : "");
+}
+
+static bool add_pattern(kernels_list *list, const char *device, const char *pattern) {
+    int64_t number = -1;
+    bool by_number = sizes_parse_one(pattern, NULL, &number);
+    if (strcmp(pattern, KERNELS_AUTO) == 0) return append(list, &auto_kernel);
+    if (strcmp(pattern, "peer") == 0 || (by_number && number == KERNELS_PEER))
+        return append(list, &peer_kernel);
+    bool found = false;
+    tess_kernel_info kernel;
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        if (!describe(i, device, &kernel)) continue;
+        bool match = by_number ? kernel.number == number : fnmatch(pattern, kernel.name, 0) == 0;
+        if (!match) continue;
+        found = true;
+        if (!append(list, &kernel)) return false;
+    }
+    if (found) return true;
+    if (by_number)
+        say_error("there is no kernel number %s%s%s; 'tessera list' shows them (a size is given as "
+                  "--sizes %s)",
+                  pattern, device != NULL ? " on " : "", device != NULL ? device : "", pattern);
+    else
+        say_no_match(pattern, device);
+    return false;
+}
+
+bool kernels_add(kernels_list *list, const char *device, const char *patterns) {
+    list->chosen = true;
+    char *copy = strdup(patterns);
+    if (copy == NULL) return false;
+    bool good = true;
+    char *rest = copy;
+    for (char *pattern; good && (pattern = strsep(&rest, ",")) != NULL;)
+        good = add_pattern(list, device, pattern);
+    free(copy);
+    return good;
+}
+
+bool kernels_add_all(kernels_list *list, const char *device) {
+    tess_kernel_info kernel;
+    for (int i = 0; i < tess_count_kernels(); i++)
+        if (describe(i, device, &kernel) && !append(list, &kernel)) return false;
+    return true;
+}
+
+bool kernels_add_auto(kernels_list *list) {
+    return append(list, &auto_kernel);
+}
+
+void kernels_free(kernels_list *list) {
+    free(list->kernels);
+    *list = (kernels_list){0};
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# demo.sh TESSERA: climbs the ladder of kernels on the best device here; about a minute on two cores.
+#
+# Everything it says about a kernel comes from the program's own registry.
+set -eu
+
+tessera=${1:?usage: sh scripts/demo.sh PATH/TO/tessera}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
+device=$("$tessera" devices --csv - | sed -n '2s/,.*//p')
+"$tessera" devices
+
+echo
+echo "The ladder of $device, from the simplest kernel up: square f32 products, each verified, then timed."
+echo "ratio is the speed beside the peer's: 1.00 is as fast."
+
+"$tessera" list --device "$device" --csv - | sed 1d | cut -d, -f2 > "$scratch/kernels"
+while read -r kernel; do
+    echo
+    "$tessera" list --long "$kernel" | sed -n '1,2p'
+    "$tessera" bench "$kernel" --device "$device" --sizes 128,256,512 --min-time 0.1 --quiet \
+        --csv "$scratch/$kernel.csv"
+done < "$scratch/kernels"
+
+# The fastest on the last size; columns are found by name.
+best=$(cat "$scratch"/*.csv | awk -F, '
+    $1 == "schema" { for (i = 1; i <= NF; i++) column[$i] = i; next }
+    $column["m"] == 512 && $column["gflops"] > most { most = $column["gflops"]; name = $column["kernel"] }
+    END { print name }')
+
+echo
+echo "Fastest at 512: $best. On larger products:"
+"$tessera" bench "$best" --device "$device" --sizes 1024,1536 --min-time 0.2
+
+echo
+echo "What next:"
+echo "  $tessera list --long            what each rung changes, and its parameters"
+echo "  $tessera bench $best 2048 --type f32,f64,f16,i8"
+echo "  $tessera verify                 every kernel on awkward shapes"

@@ -1,0 +1,260 @@
+#!/bin/sh
+# cli.sh BUILD_DIR: the manners of the command: help, suggestions, exit codes, formats, files, signals.
+#
+# A test prints only when it fails: its name, the command, what was expected and what came. The last line
+# counts them.
+set -u
+
+tessera=${1:?usage: sh tests/cli.sh BUILD_DIR}/tessera
+case $tessera in /*) ;; *) tessera=$PWD/$tessera ;; esac
+if [ ! -x "$tessera" ]; then
+    echo "there is no $tessera; run make first"
+    echo 'cli: 0 passed, 1 failed'
+    exit 1
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+cd "$scratch" || exit 1
+unset TESSERA_DEVICE TESSERA_PEER TESSERA_VERBOSE NO_COLOR
+
+passed=0
+failed=0
+skipped=0
+ran=
+
+pass() { passed=$((passed + 1)); }
+fail() { # name, expected, got
+    failed=$((failed + 1))
+    printf 'FAILED  %s\n  command   %s\n  expected  %s\n  got       %s\n' "$1" "$ran" "$2" "$3"
+}
+# Runs the command; what it did is in $status, out and err.
+run() {
+    ran="tessera $*"
+    "$tessera" "$@" > out 2> err < /dev/null
+    status=$?
+}
+expect_status() { # name, status
+    if [ "$status" -eq "$2" ]; then pass; else fail "$1" "exit $2" "exit $status: $(head -3 err)"; fi
+}
+expect_text() { # name, file, a text it contains
+    if grep -qF -e "$3" "$2"; then pass; else fail "$1" "'$3' in $2" "$(head -3 "$2")"; fi
+}
+expect_empty() { # name, file
+    if [ ! -s "$2" ]; then pass; else fail "$1" "nothing in $2" "$(head -3 "$2")"; fi
+}
+expect_same() { # name, expected, got
+    if [ "$2" = "$3" ]; then pass; else fail "$1" "$2" "$3"; fi
+}
+# A bad command line: a sentence that begins with the program's name, no output, exit 2 (or as given).
+refuse() { # name, text, status, arguments...
+    title=$1 text=$2 wanted=$3
+    shift 3
+    run "$@"
+    expect_status "$title" "$wanted"
+    expect_text "$title" err "tessera: "
+    expect_text "$title" err "$text"
+    expect_empty "$title" out
+}
+quick="--samples 3 --min-time 0.01 --quiet"
+
+help_is_there() {
+    run
+    expect_status 'no words: succeeds' 0
+    for word in devices list bench verify; do expect_text 'no words: names the commands' out "$word"; done
+    for line in --help help; do
+        run $line
+        expect_status "$line" 0
+        expect_text "$line" out 'Exit status'
+    done
+    for command in devices list bench verify; do
+        run $command --help
+        expect_status "help of $command" 0
+        expect_text "help of $command" out 'Options'
+        cp out first
+        run help $command
+        expect_same "help $command and $command --help agree" "$(cat first)" "$(cat out)"
+    done
+    run --version
+    expect_text 'version' out "tessera $(sed -n 's/.*"\([0-9.]*\)"/\1/p' version)"
+}
+
+mistakes_get_sentences() {
+    refuse 'unknown command' "there is no command 'benhc'; did you mean 'bench'?" 2 benhc
+    refuse 'unknown command, nothing near' "'tessera help'" 2 xyzzyplugh
+    refuse 'unknown option' "did you mean '--sizes'?" 2 bench --sizs 4
+    refuse 'option without its value' '--sizes needs a value' 2 bench --sizes
+    refuse 'flag with a value' '--md takes no value' 2 bench --md=1
+    refuse 'word too many' 'one word too many' 2 bench 1 128 9
+    refuse 'help of nothing' 'there is no command' 2 help nothing
+    for sizes in abc 12: 1:2 4:2:1 0:8:x2 1:8:x1 8:9:0 -4 99999999999999999999 ,; do
+        refuse "bad sizes $sizes" "'" 2 bench --sizes=$sizes
+    done
+    for shape in 4 4x5 4x5xx6 4x5x6x7 x ax1x1 1x1x99999999999; do
+        refuse "bad shape $shape" 'is not a shape' 2 bench --shape $shape
+    done
+    for type in f33 f32:f64 i8:i8 '' f32, averyverylongnameofatype; do
+        refuse "bad type '$type'" 'is no product' 2 bench --type "$type"
+    done
+    refuse 'bad layout' 'nn, nt, tn, tt' 2 bench --layout xx
+    refuse 'bad compute' 'must be one of' 2 bench --compute fast
+    refuse 'bad threads' '--threads' 2 bench --threads 0
+    refuse 'bad number' '--alpha' 2 bench --alpha one
+    refuse 'not a number' '--alpha' 2 bench --alpha nan
+    refuse 'two outputs on stdout' 'only one of' 2 bench --csv - --json -
+    refuse 'directory of the file is missing' 'could not write' 2 bench --csv no/such/dir.csv
+    refuse 'a directory is no file' 'is a directory' 2 bench --csv .
+    refuse 'shapes file is missing' 'could not open' 2 bench --shapes nowhere
+    refuse 'size and sizes' 'exclude each other' 2 bench 1 128 --sizes 4
+    refuse 'misspelt peer' "did you mean 'openblas'?" 2 bench --peer opnblas
+    refuse 'unknown peer' 'path of a library' 2 bench --peer qqqqqq
+    refuse 'peer is no library' 'could not be opened' 1 bench --peer ./nothing.so
+    refuse 'unknown device' 'nonsense' 1 bench --device nonsense
+    refuse 'product larger than memory' "this machine's memory" 1 bench 1 --shape 1000000000x1000000000x1 --quiet
+}
+
+nothing_matched_is_exit_1() {
+    refuse 'list: no match' "no kernel matches" 1 list 'zzz*'
+    run list
+    cp out all
+    name=$(awk 'NR == 2 { print $2 }' all)
+    refuse 'list: near miss' 'did you mean' 1 list "${name}x"
+    refuse 'bench: no such number' 'there is no kernel number 999' 1 bench 999
+    refuse 'verify: no match' 'no kernel matches' 1 verify zzz
+    run list "$name"
+    expect_status 'list: one kernel' 0
+    expect_same 'list: one kernel, two lines' 2 "$(wc -l < out | tr -d ' ')"
+    run list --long "$name"
+    expect_text 'list --long' out 'types'
+}
+
+formats_are_what_they_say() {
+    columns='schema,kernel,params,device,threads,type,compute,m,n,k,batch,layout,lda,ldb,ldc,alpha,beta,cache,samples,time_ms,p10_ms,p90_ms,noise_pct,call_ms,h2d_ms,d2h_ms,gflops,pct_peak,peer,peer_ms,peer_gflops,ratio,rel_error,max_error,verified,clock_mhz,power_w,throttled,workspace_bytes,mode'
+    run bench 1 --sizes 8,16 --type f32,i8 --peer none $quick --csv -
+    expect_status 'csv: succeeds' 0
+    expect_same 'csv: header' "$columns" "$(head -1 out)"
+    expect_same 'csv: a row per type and size' 5 "$(wc -l < out | tr -d ' ')"
+    expect_same 'csv: every row has every field' 40 "$(awk -F, '{ print NF }' out | sort -u)"
+    expect_empty 'csv: quiet on stderr' err
+    for command in 'devices' 'list' "bench 1 --shape 3x5x7 --peer none $quick" 'verify 1 --shape 3x4x5'; do
+        # Words, not one argument: the options of the command are meant to be split.
+        run $command --json -
+        expect_status "json of $command" 0
+        if python3 -c '' 2> /dev/null; then
+            if python3 -m json.tool out > /dev/null 2> err; then pass; else fail "json of $command" 'valid JSON' "$(cat err)"; fi
+        else
+            skipped=$((skipped + 1))
+        fi
+        run $command --csv -
+        expect_same "csv of $command: as many fields in all rows" 1 \
+            "$(sed 's/"[^"]*"/q/g' out | awk -F, '{ print NF }' | sort -u | wc -l | tr -d ' ')"
+        run $command --md
+        expect_same "markdown of $command" '| ' "$(head -c 2 out)"
+    done
+    run bench 1 --sizes 8 --peer none $quick --json -
+    for field in '"context"' '"benchmarks"' '"real_time"' '"time_unit": "ms"' '"revision"'; do
+        expect_text 'json: Google Benchmark' out "$field"
+    done
+    run bench 1 --sizes 8 --peer none $quick
+    if grep -q "$(printf '\033')" out err; then fail 'a pipe gets no escape codes' none some; else pass; fi
+    if script -qec true /dev/null > /dev/null 2>&1; then
+        ran='NO_COLOR=1 tessera verify 1 --shape 2x2x2 --type f32, on a terminal'
+        NO_COLOR=1 TERM=xterm script -qec "$tessera verify 1 --shape 2x2x2 --type f32" /dev/null > out 2>&1 < /dev/null
+        if grep -q "$(printf '\033')\\[[0-9;]*m" out; then fail 'NO_COLOR' 'no colours' "$(cat out)"; else pass; fi
+    else
+        skipped=$((skipped + 1))
+    fi
+}
+
+files_are_whole_or_untouched() {
+    echo precious > kept
+    run bench 1 --sizes zero --csv kept
+    expect_same 'a usage error leaves the file' precious "$(cat kept)"
+    run bench 1 --sizes 8 --params NOSUCH=1 --peer none --csv kept
+    expect_status 'nothing measured is exit 1' 1
+    expect_same 'nothing measured leaves the file' precious "$(cat kept)"
+    ln -s kept link
+    run bench 1 --sizes 8 --peer none $quick --csv link --json results.json
+    expect_status 'two files at once' 0
+    expect_text 'a link is followed' kept 'schema,'
+    expect_text 'json file' results.json '"benchmarks"'
+    expect_text 'the table is still shown' out 'GFLOPS'
+    printf '# shapes\n3x5x7\n\n 8 # a size\n' > shapes
+    run bench 1 --shapes shapes --peer none $quick --csv -
+    expect_same 'a file of shapes' 3 "$(wc -l < out | tr -d ' ')"
+    printf '3x5x7\n3x5\n' > shapes
+    refuse 'a bad line is named' 'line 2 of shapes' 2 bench --shapes shapes
+    run list --csv /dev/full
+    expect_status 'a full disk is exit 1' 1
+    expect_text 'a full disk is said' err 'could not write'
+}
+
+interrupts_leave_no_half_file() {
+    mkdir stop
+    ran='tessera bench 1 --sizes 64:20000:1 --csv stop/x.csv; SIGINT after a second'
+    "$tessera" bench 1 --sizes 64:20000:1 --peer none $quick --csv stop/x.csv > out 2> err &
+    child=$!
+    sleep 1
+    kill -INT $child
+    wait $child
+    status=$?
+    expect_status 'SIGINT' 130
+    expect_text 'SIGINT is said' err 'interrupted'
+    expect_same 'SIGINT leaves only the whole file' x.csv "$(ls stop)"
+    expect_same 'SIGINT leaves whole rows' 40 "$(awk -F, '{ print NF }' stop/x.csv | sort -u)"
+    expect_text 'SIGINT prints what was measured' out 'yes'
+}
+
+bench_measures() {
+    run bench 1 64 --peer none $quick
+    expect_status 'short form' 0
+    expect_text 'short form: verified' out 'yes'
+    run bench --sizes 16 --peer none $quick
+    expect_status 'the whole ladder' 0
+    expect_same 'the whole ladder: a row each' "$(($(wc -l < all) - 1))" "$(grep -c ' yes$' out)"
+    run bench auto --shape 17x19x23 --layout tn --ld-pad 3 --batch 2 --alpha -2 --beta 3 --type f64,bf16:f32,i8 \
+        --threads 1,2 --cold --peer none $quick --csv -
+    expect_status 'all options' 0
+    expect_same 'all options: verified' 6 "$(grep -c ',yes,' out)"
+    run bench 1 --sizes 0,1 --peer none $quick
+    expect_status 'empty products' 0
+    run bench 1 --sizes 8 --type i32 --alpha 0.5 --peer none --samples 1
+    expect_status 'nothing that can be measured is exit 1' 1
+    expect_text 'what was left out is said' err 'left out'
+    run bench 0 --sizes 32 $quick
+    if [ "$status" -ne 0 ]; then # no peer on this machine
+        expect_text 'a missing peer is said' err 'to get one'
+        skipped=$((skipped + 1))
+        return
+    fi
+    expect_text 'kernel 0 is the peer' out 'yes'
+    run bench 1 --sizes 32 --type f32,f64 $quick --csv -
+    expect_status 'beside the peer' 0
+    expect_same 'beside the peer: a ratio in each row' 2 \
+        "$(awk -F, 'NR > 1 && $29 != "" && $31 > 0 && $32 > 0' out | wc -l | tr -d ' ')"
+}
+
+verify_checks() {
+    run verify 1 --type f32,i8 --count 4 --max-size 40
+    expect_status 'verify' 0
+    expect_same 'verify: a row per type' 2 "$(grep -c PASS out)"
+    run verify auto --shape 5x6x7 --layout nt --ld-pad 1 --batch 2 --alpha 1 --beta -2 --seed 9 --type f64 --csv -
+    expect_text 'a replay is one case' out 'auto,f64,1,0,'
+}
+
+echo "tessera \"$("$tessera" --version | awk '{ print $2 }')\"" > version
+help_is_there
+mistakes_get_sentences
+nothing_matched_is_exit_1
+formats_are_what_they_say
+files_are_whole_or_untouched
+interrupts_leave_no_half_file
+bench_measures
+verify_checks
+
+if [ "$skipped" -gt 0 ]; then
+    echo "cli: $passed passed, $failed failed, $skipped skipped"
+else
+    echo "cli: $passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ]
