@@ -36,6 +36,13 @@
 #define TESS_API
 #endif
 
+/* A view function does not read what its fourth argument points to: no warning if it is not initialised yet. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#define TESS_UNREAD __attribute__((access(none, 4)))
+#else
+#define TESS_UNREAD
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -109,11 +116,11 @@ TESS_API tess_status tess_find_type(const char *name, tess_type *type);
  * does not record whether its memory may be written, and only a C is ever written. On bad arguments the view
  * is invalid (rows and cols -1, no data), tess_error(NULL) says why, and every call refuses it. */
 TESS_API tess_matrix tess_view_row_major(tess_type type, int64_t rows, int64_t cols, const void *data,
-                                         int64_t ld);
+                                         int64_t ld) TESS_UNREAD;
 TESS_API tess_matrix tess_view_col_major(tess_type type, int64_t rows, int64_t cols, const void *data,
-                                         int64_t ld);
+                                         int64_t ld) TESS_UNREAD;
 TESS_API tess_matrix tess_view_strided(tess_type type, int64_t rows, int64_t cols, const void *data,
-                                       int64_t row_stride, int64_t col_stride);
+                                       int64_t row_stride, int64_t col_stride) TESS_UNREAD;
 
 /* The transpose, and the rows×cols part whose first element is (row, col): views of the same memory.
  * Bad arguments give an invalid view, as above. */
@@ -188,7 +195,7 @@ TESS_API tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_tran
  * On failure *ctx is NULL and the sentence is in tess_error(NULL). */
 TESS_API tess_status tess_open(tess_context **ctx, const char *device);
 
-/* Frees everything. Refused while plans of this context live, with the sentence in tess_error(NULL). NULL is fine. */
+/* Frees everything. Refused while plans of this context live. NULL is fine. */
 TESS_API tess_status tess_close(tess_context *ctx);
 
 /* How many threads products may use, 1 to 1024; 0 restores the default of tess_open. */

@@ -64,9 +64,11 @@ static tess_status run_planned(tess_context *ctx, const plan *decided, double al
     const device_ops *ops = ctx->device->ops;
     if (what->k == 0 || data.alpha == 0)
         return data.beta == 1 ? TESS_OK : ops->scale(ctx->device, what, &data, why);
-    if (!A->data || !B->data)
-        return status_fail(why, TESS_ERROR_ARGUMENT, "%s.data is NULL, but %s has elements that are read",
-                           A->data ? "B" : "A", A->data ? "B" : "A");
+    const tess_matrix *missing = !A->data ? A : !B->data ? B : NULL;
+    if (missing)
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "%s.data is NULL, but its %" PRId64 "×%" PRId64 " elements are read",
+                           missing == A ? "A" : "B", missing->rows, missing->cols);
     TRY(check_alias(A, "A", what->batch.stride_a, C, &what->batch, why));
     TRY(check_alias(B, "B", what->batch.stride_b, C, &what->batch, why));
     return ops->run(ctx->device, decided, &data, why);
@@ -139,7 +141,12 @@ static tess_status cblas_gemm(tess_context *ctx, tess_type type, tess_layout lay
     sentence why;
     tess_status status = TESS_OK;
     tess_matrix A, B, C;
-    if (layout != TESS_ROW_MAJOR && layout != TESS_COL_MAJOR)
+    if (m < 0 || n < 0 || k < 0)
+        status =
+            status_fail(&why, TESS_ERROR_ARGUMENT,
+                        "m is %" PRId64 ", n is %" PRId64 ", k is %" PRId64 "; sizes must not be negative", m,
+                        n, k);
+    else if (layout != TESS_ROW_MAJOR && layout != TESS_COL_MAJOR)
         status = status_fail(&why, TESS_ERROR_ARGUMENT,
                              "layout is %d; it must be 101 (row-major) or 102 (column-major)", (int)layout);
     if (status == TESS_OK) status = cblas_view(type, layout, trans_a, "a", m, k, a, lda, &A, &why);

@@ -163,14 +163,20 @@ static tess_context **find_link(const tess_context *ctx) {
 /* Takes the context out of the list, unless it is no open context or plans still need it. */
 static tess_status unlist(tess_context *ctx, sentence *why) {
     tess_context **link = find_link(ctx);
-    if (!link) return status_fail(why, TESS_ERROR_ARGUMENT, "tess_close: this is no open context");
+    if (!link)
+        return context_finish(NULL,
+                              status_fail(why, TESS_ERROR_ARGUMENT, "tess_close: this is no open context"),
+                              why);
     pthread_mutex_lock(&ctx->lock);
     int plans = ctx->plans;
     pthread_mutex_unlock(&ctx->lock);
     if (plans > 0)
-        return status_fail(why, TESS_ERROR_ARGUMENT,
-                           "the context still has %d plan%s; free them with tess_free_plan first", plans,
-                           plans == 1 ? "" : "s");
+        return context_finish(ctx,
+                              status_fail(why, TESS_ERROR_ARGUMENT,
+                                          "the context still has %d plan%s; free them with tess_free_plan "
+                                          "first",
+                                          plans, plans == 1 ? "" : "s"),
+                              why);
     *link = ctx->next;
     return TESS_OK;
 }
@@ -181,7 +187,7 @@ tess_status tess_close(tess_context *ctx) {
     pthread_mutex_lock(&list_lock);
     tess_status status = unlist(ctx, &why);
     pthread_mutex_unlock(&list_lock);
-    if (status != TESS_OK) return context_finish(NULL, status, &why);
+    if (status != TESS_OK) return status;
     ctx->device->ops->close(ctx->device);
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->sentence_lock);
@@ -216,9 +222,12 @@ int tess_threads(const tess_context *ctx) {
 }
 
 tess_status tess_device_facts(const tess_context *ctx, tess_device_info *info) {
-    sentence *why = status_of_thread();
+    sentence why;
     if (!ctx || !info)
-        return status_fail(why, TESS_ERROR_ARGUMENT, "tess_device_facts: %s is NULL", ctx ? "info" : "ctx");
+        return context_finish((tess_context *)(uintptr_t)ctx,
+                              status_fail(&why, TESS_ERROR_ARGUMENT, "tess_device_facts: %s is NULL",
+                                          ctx ? "info" : "ctx"),
+                              &why);
     memset(info, 0, sizeof *info);
     ctx->device->ops->describe(ctx->index, info);
     info->threads = tess_threads(ctx);

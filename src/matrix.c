@@ -33,17 +33,18 @@ tess_status matrix_check(const tess_matrix *M, const char *name, sentence *why) 
         return status_fail(why, TESS_ERROR_ARGUMENT, "%s has place %d, which is no tess_place", name,
                            (int)M->place);
     if (M->rows < 0 && M->cols < 0 && !M->data)
-        return status_fail(why, TESS_ERROR_SHAPE,
+        return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s is an invalid view; the call that made it was refused, and tess_error(NULL) "
                            "said why "
                            "at that time",
                            name);
     if (M->rows < 0 || M->cols < 0)
-        return status_fail(why, TESS_ERROR_SHAPE, "%s is %" PRId64 "×%" PRId64 "; sizes must not be negative",
-                           name, M->rows, M->cols);
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "%s is %" PRId64 "×%" PRId64 "; sizes must not be negative", name, M->rows,
+                           M->cols);
     extent bytes;
     if (!matrix_extent(M, 1, 0, &bytes))
-        return status_fail(why, TESS_ERROR_SHAPE,
+        return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s is %" PRId64 "×%" PRId64 " with strides %" PRId64 " and %" PRId64
                            "; its byte offsets do not fit 64 bits",
                            name, M->rows, M->cols, M->row_stride, M->col_stride);
@@ -53,7 +54,7 @@ tess_status matrix_check(const tess_matrix *M, const char *name, sentence *why) 
                            "%s.data is %p, which is not aligned to its %zu-byte elements (%s)", name, M->data,
                            tess_type_size(M->type), tess_type_name(M->type));
     if (M->data && (address > UINTPTR_MAX - (uintptr_t)bytes.high || address < (uintptr_t)-bytes.low))
-        return status_fail(why, TESS_ERROR_SHAPE,
+        return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s is %" PRId64 "×%" PRId64 " with strides %" PRId64 " and %" PRId64
                            "; from %p it runs past the end of the address space",
                            name, M->rows, M->cols, M->row_stride, M->col_stride, M->data);
@@ -76,7 +77,7 @@ tess_matrix tess_view_strided(tess_type type, int64_t rows, int64_t cols, const 
                               int64_t row_stride, int64_t col_stride) {
     tess_matrix M = {without_const(data), type, TESS_HOST, rows, cols, row_stride, col_stride};
     if (rows < 0 || cols < 0) {
-        status_fail(status_of_thread(), TESS_ERROR_SHAPE,
+        status_fail(status_of_thread(), TESS_ERROR_ARGUMENT,
                     "a view of %" PRId64 "×%" PRId64 " was asked for; sizes must not be negative", rows,
                     cols);
         return invalid_view;

@@ -78,7 +78,7 @@ static tess_status check_batch(const tess_matrix *A, const tess_matrix *B, const
     for (int i = 0; i < 3; i++) {
         extent bytes;
         if (!matrix_extent(views[i], batch->count, strides[i], &bytes))
-            return status_fail(why, TESS_ERROR_SHAPE,
+            return status_fail(why, TESS_ERROR_ARGUMENT,
                                "batch.stride_%c is %" PRId64 "; over %" PRId64
                                " products its byte offsets do not fit 64 bits",
                                "abc"[i], strides[i], batch -> count);
@@ -86,11 +86,15 @@ static tess_status check_batch(const tess_matrix *A, const tess_matrix *B, const
     footprint written = alias_footprint(C, batch->count, batch->stride_c);
     overlap found = alias_within(&written);
     if (found == OVERLAP_NONE) return TESS_OK;
+    char apart[96] = "";
+    if (batch->count > 1)
+        snprintf(apart, sizeof apart, ", %" PRId64 " of them %" PRId64 " apart", batch->count,
+                 batch->stride_c);
     return status_fail(why, TESS_ERROR_ALIAS,
                        "C %s itself: %" PRId64 "×%" PRId64 " with strides %" PRId64 " and %" PRId64
-                       ", %" PRId64 " of them %" PRId64 " apart; no element of C may be written twice",
+                       "%s; no element of C may be written twice",
                        found == OVERLAP_SOME ? "overlaps" : "may overlap", C->rows, C->cols, C->row_stride,
-                       C->col_stride, batch->count, batch->stride_c);
+                       C->col_stride, apart);
 }
 
 static problem problem_of(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
