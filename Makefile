@@ -50,11 +50,12 @@ EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard exampl
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
+TEST_AID := $(BUILD)/tests/tools/npy_make $(BUILD)/tests/fuzz/npy
 
 STATIC := $(BUILD)/libtessera.a
 SHARED := $(BUILD)/libtessera.so.$(SOMAJOR)
 
-.PHONY: all demo check check-long check-format sanitize tsan valgrind examples tests \
+.PHONY: all demo check check-long check-format sanitize tsan valgrind fuzz examples tests \
         install uninstall format clean help FORCE
 .DELETE_ON_ERROR:
 all: $(STATIC) $(SHARED) $(BUILD)/tessera
@@ -66,6 +67,7 @@ help:
 	@echo 'make check-long    the slow tier: more random shapes, products beyond 2^31 elements'
 	@echo 'make sanitize      the tests under ASan + UBSan, and the threaded ones under TSan'
 	@echo 'make valgrind      a short run under valgrind'
+	@echo 'make fuzz          a minute of hostile .npy files, where clang has its fuzzer'
 	@echo 'make examples      the programs in examples/, against the shared library'
 	@echo 'make format        rewrite the sources with clang-format (check-format only looks)'
 	@echo 'make install       to $$DESTDIR$$PREFIX (PREFIX=$(PREFIX)); make uninstall takes it away again'
@@ -99,9 +101,17 @@ $(BUILD)/tessera: $(CLI_OBJ) $(STATIC)
 	$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(STATIC) $(LIBS)
 
 # White-box tests reach inside, so the tests link the library's objects.
-tests: $(BUILD)/tests/tests
+tests: $(BUILD)/tests/tests $(TEST_AID)
 $(BUILD)/tests/tests: $(TEST_OBJ) $(LIB_OBJ)
 	$(CC) $(ALL_LDFLAGS) -o $@ $(TEST_OBJ) $(LIB_OBJ) $(LIBS)
+
+# Programs that test scripts use: one source each, and for a fuzzer the file of cli/ that it is for.
+$(BUILD)/tests/tools/%: tests/tools/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS)
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(BUILD)/cli/%.o
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Icli -MMD -MP $(filter %.c %.o,$^) -o $@ $(ALL_LDFLAGS)
 
 examples: $(EXAMPLES)
 $(BUILD)/examples/%: examples/%.c $(SHARED)
@@ -117,6 +127,11 @@ check: all tests examples
 
 check-long: all tests
 	@TESSERA_TEST_LONG=1 $(BUILD)/tests/tests
+	@$(MAKE) --no-print-directory fuzz
+
+FUZZ_SECONDS ?= 60
+fuzz: $(BUILD)/tests/fuzz/npy
+	@BUILD=$(BUILD) sh tests/fuzz/run.sh $(FUZZ_SECONDS)
 
 check-format:
 	@sh scripts/format.sh check
@@ -146,4 +161,4 @@ uninstall:
 clean:
 	rm -rf $(BUILD)
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(EXAMPLES:=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(EXAMPLES:=.d) $(TEST_AID:=.d)

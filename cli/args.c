@@ -71,6 +71,11 @@ static int parse_option(args *a, const char *text, const char *following) {
     return option->value != NULL && equals == NULL ? 2 : 1;
 }
 
+/* -o FILE is short for --output FILE in the commands that have it; nothing else but -h is short. */
+static const char *in_full(const args_spec *spec, const char *text) {
+    return strcmp(text, "-o") == 0 && find_row(spec, "output", 6) != NO_ROW ? "--output" : text;
+}
+
 static bool is_option(const char *text) {
     return text[0] == '-' && text[1] == '-' && text[2] != '\0';
 }
@@ -79,16 +84,18 @@ static bool is_option(const char *text) {
 static int sort_arguments(args *a, int argc, char **argv) {
     bool only_words = false;
     for (int i = 0; i < argc;) {
-        if (!only_words && is_option(argv[i])) {
-            int taken = parse_option(a, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        const char *text = in_full(a->spec, argv[i]);
+        if (!only_words && is_option(text)) {
+            int taken = parse_option(a, text, i + 1 < argc ? argv[i + 1] : NULL);
             if (taken == 0) return EXIT_USAGE;
             i += taken;
         } else if (!only_words && strcmp(argv[i], "--") == 0) {
             only_words = true;
             i++;
         } else if (!only_words && argv[i][0] == '-' && argv[i][1] != '\0') {
-            return say_usage("options are written in full, with two dashes; '%s' is none (only -h is short)",
-                             argv[i]);
+            return say_usage("options are written in full, with two dashes, and '%s' is none; "
+                             "'tessera %s --help' lists them",
+                             argv[i], a->spec->command);
         } else {
             a->words[a->word_count++] = argv[i++];
         }
@@ -133,8 +140,8 @@ void args_print_help(const args_spec *spec) {
     for (size_t i = 0; i < spec->option_count; i++) {
         const args_option *option = &spec->options[i];
         char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", option->name, option->value != NULL ? " " : "",
-                 option->value != NULL ? option->value : "");
+        snprintf(left, sizeof left, "%s--%s%s%s", strcmp(option->name, "output") == 0 ? "-o, " : "",
+                 option->name, option->value != NULL ? " " : "", option->value != NULL ? option->value : "");
         printf("  %-28s %s\n", left, option->help);
     }
     printf("  %-28s %s\n", "--help", "this text");

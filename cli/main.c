@@ -12,10 +12,8 @@
 #include <string.h>
 
 const command commands[] = {
-    {&devices_spec, devices_run},
-    {&list_spec, list_run},
-    {&bench_spec, bench_run},
-    {&verify_spec, verify_run},
+    {&devices_spec, devices_run}, {&list_spec, list_run},         {&bench_spec, bench_run},
+    {&verify_spec, verify_run},   {&multiply_spec, multiply_run},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

@@ -1,0 +1,100 @@
+#!/bin/sh
+# tests/docs.sh [BUILD]: the documents say what is so, and the sources keep the rules of the house that a
+# machine can check: links and paths lead somewhere, environment variables and commands are documented and
+# exist, files stay short, nothing is left half-done, includes run one way.
+set -u
+cd "$(dirname "$0")/.." || exit
+. tests/lib.sh
+build=${BUILD:-build}
+
+documents() { find README.md CONTRIBUTING.md CHANGELOG.md docs -name '*.md' -o -name '*.1' 2>/dev/null | sort; }
+sources() {
+    [ $# -gt 0 ] || set -- include src cli kernels tests examples
+    for dir; do [ ! -d "$dir" ] || find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.sh'; done | sort
+}
+
+# ---- Documents: where they point ----
+
+# [text](target): files relative to the document, without #anchors; addresses of other sites are not tried.
+documents | while read -r doc; do
+    grep -o '\](\([^)]*\))' "$doc" | sed 's/^](//; s/)$//; s/#.*//' | grep -v -E '^$|^[a-z]+:' | sort -u |
+        while read -r target; do
+            [ -e "$(dirname "$doc")/$target" ] || echo "$doc: $target"
+        done
+done >"$work/links"
+none "links lead nowhere" "$work/links"
+
+# `path` in backticks: whatever starts with a directory of ours, or is a file we could have at the top. Patterns
+# must match something; paths under build/ are made, not kept.
+documents | while read -r doc; do
+    # shellcheck disable=SC2016
+    grep -o '`[^` ]*`' "$doc" | tr -d '`' | sed 's/[:#][0-9L].*//' |
+        grep -E '^(include|src|cli|kernels|tests|examples|scripts|docs|bench)/[A-Za-z0-9_./*-]+$|^(Makefile|setup\.sh|[A-Z]+\.md|\.clang-format|\.ci/run)$' |
+        grep -v -E 'NNNN|NAME' | sort -u |
+        while read -r path; do
+            # shellcheck disable=SC2086
+            set -- $path
+            [ -e "$1" ] || [ -e "$(dirname "$doc")/$1" ] || echo "$doc: $path"
+        done
+done >"$work/paths"
+none "paths in backticks do not exist" "$work/paths"
+
+# ---- Documents: what they name ----
+
+# A variable of the environment is a string in the sources; header guards and macros are not.
+sources src cli tests | xargs grep -h -o -E '"TESSERA_[A-Z_]+[A-Z]"' | tr -d '"' | sort -u >"$work/read"
+# shellcheck disable=SC2046
+grep -h -o -E 'TESSERA_[A-Z_]+[A-Z]' $(documents) | sort -u >"$work/named"
+comm -23 "$work/read" "$work/named" >"$work/undocumented"
+none "environment variables no document names" "$work/undocumented"
+comm -13 "$work/read" "$work/named" >"$work/invented"
+none "environment variables that documents name and no source reads" "$work/invented"
+
+# `tessera X` in a document, also inside a block of commands, is a command that help lists.
+"$build/tessera" help >"$work/help" 2>&1 || fail "tessera help does not run"
+# shellcheck disable=SC2046
+{ grep -h -o -E '`tessera [a-z]+' $(documents); grep -h -E '^(\$ )?(build/)?tessera [a-z]+' $(documents); } 2>/dev/null |
+    sed -E 's/.*tessera ([a-z]+).*/\1/' | sort -u | while read -r command; do
+        grep -q -E "^ +(tessera )?$command( |\$)" "$work/help" || echo "$command"
+    done >"$work/commands"
+none "commands that documents name and tessera help does not" "$work/commands"
+
+# The manual page has every option and variable of the command's own help, and no other.
+man=docs/man/tessera.1
+words='--[a-z][a-z0-9-]+|TESSERA_[A-Z_]+'
+sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/help" | while read -r command; do
+    [ "$command" = help ] || "$build/tessera" help "$command"
+done 2>/dev/null | cat "$work/help" - | grep -o -E -e "$words" | sort -u >"$work/help-words"
+sed 's/\\-/-/g' $man | grep -o -E -e "$words" | sort -u >"$work/man-words"
+same "$man names what tessera help names (< the help, > the page)" "$work/help-words" "$work/man-words"
+
+# ---- Sources ----
+
+sources | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }' >"$work/long"
+none "files over 600 lines: make two of them" "$work/long"
+# shellcheck disable=SC2046
+grep -n -E '\<(TO''DO|FIX''ME|XX''X)\>|^ *# *if 0' $(sources) >"$work/unfinished"
+none "unfinished work" "$work/unfinished"
+
+# includes FILE...: "file:header" for each header of ours.
+includes() { [ $# -eq 0 ] || grep -H -o -E '^ *# *include "[^"]+"' "$@" | sed -E 's/: *# *include "([^"]+)"/:\1/'; }
+# White-box tests, tests/unit_*.c, may look inside the library; nothing else outside it may.
+outside() { find examples cli tests -name '*.[ch]' ! -name 'unit_*'; }
+# A header without a directory is in the file's own; tessera.h is for all.
+# shellcheck disable=SC2046
+includes $(outside) | grep -v ':tessera\.h$' | while IFS=: read -r file header; do
+    case $header in
+    */*) echo "$file includes $header" ;;
+    *) [ -e "$(dirname "$file")/$header" ] || echo "$file includes $header" ;;
+    esac
+done >"$work/arrows"
+# shellcheck disable=SC2046
+includes $(sources src) | grep -E ':(.*/)?cli/|:(.*/)?tests/' >>"$work/arrows"
+for device in cpu cuda sim; do
+    others=$(echo 'cpu cuda sim' | sed "s/ *$device */ /; s/^ //; s/ \$//; s/ /|/")
+    # shellcheck disable=SC2046
+    includes $(sources src/$device) | grep -E ":(.*/)?($others)/" >>"$work/arrows"
+done
+none "includes that run the wrong way" "$work/arrows"
+
+finish docs

@@ -1,0 +1,96 @@
+#!/bin/sh
+# tests/run.sh: what `make check` runs. One line for each runner, with its counts and seconds; what a runner said
+# is shown if something failed and kept in $BUILD/tests/NAME.log. The last line is the sum.
+#
+# A runner's last line ends in "N passed, N failed[, N skipped]". One that dies, exits non-zero with nothing
+# failed, or says no counts, counts as failed. Reads BUILD, CC, CXX, MAKE from the environment.
+set -u
+cd "$(dirname "$0")/.." || exit
+export BUILD="${BUILD:-build}"
+passed=0
+failed=0
+skipped=0
+
+# The number before a word in a runner's last line; 0 if the word is not there.
+count() { printf '%s\n' "$1" | sed -n "s/.*[^0-9]\([0-9][0-9]*\) $2.*/\1/p" | grep . || echo 0; }
+
+# A short log whole; of a long one what failed, and the end.
+excerpt() {
+    if [ "$(wc -l <"$1")" -le 60 ]; then cat "$1"
+    else grep -E -A 4 'FAIL|not so:' "$1" | head -n 60; echo ...; tail -n 10 "$1"; fi
+}
+
+# runner NAME COMMAND...
+runner() {
+    name=$1
+    shift
+    log=$BUILD/tests/$name.log
+    printf '%-10s' "$name"
+    start=$(date +%s)
+    "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    seconds=$(($(date +%s) - start))
+    line=" $(grep -E '[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)"
+    p=$(count "$line" passed)
+    f=$(count "$line" failed)
+    s=$(count "$line" skipped)
+    problem=
+    if [ "$line" = " " ]; then problem="it printed no counts (exit code $status)"; f=1
+    elif [ $status -ne 0 ] && [ "$f" -eq 0 ]; then problem="exit code $status though nothing failed"; f=1
+    elif [ $status -eq 0 ] && [ "$f" -ne 0 ]; then problem="exit code 0 though something failed"; fi
+    passed=$((passed + p))
+    failed=$((failed + f))
+    skipped=$((skipped + s))
+    tail=
+    [ "$s" -eq 0 ] || tail=", $s skipped"
+    printf ' %6d passed, %d failed%s  (%d s)\n' "$p" "$f" "$tail" "$seconds"
+    grep -E '^ *skip' "$log" | sed 's/^/    /'
+    if [ "$f" -ne 0 ]; then
+        [ -z "$problem" ] || echo "    $name: $problem"
+        excerpt "$log" | sed 's/^/    /'
+        echo "    all of it: $log; again: $*"
+    fi
+}
+
+# Each example is a program that checks itself.
+examples() {
+    . tests/lib.sh
+    for source in examples/*.c; do
+        [ -e "$source" ] || continue
+        try "$source" "$BUILD/examples/$(basename "$source" .c)"
+    done
+    finish examples
+}
+
+format() {
+    . tests/lib.sh
+    sh scripts/format.sh check
+    case $? in
+    0) pass ;;
+    77) skip "formatting: no clang-format 14 here" ;;
+    *) fail "the sources are not as .clang-format wants them" ;;
+    esac
+    finish format
+}
+
+case "${1-}" in
+examples | format) "$1"; exit ;;
+'') ;;
+*) echo "usage: sh tests/run.sh [examples|format]" >&2; exit 2 ;;
+esac
+
+mkdir -p "$BUILD/tests"
+runner unit "$BUILD/tests/tests"
+runner cli sh tests/cli.sh "$BUILD"
+runner multiply sh tests/multiply.sh "$BUILD"
+runner examples sh tests/run.sh examples
+runner symbols sh tests/symbols.sh
+runner header sh tests/header.sh
+runner install sh tests/install.sh
+runner format sh tests/run.sh format
+runner docs sh tests/docs.sh
+
+line="$passed passed, $failed failed"
+[ $skipped -eq 0 ] || line="$line, $skipped skipped"
+echo "$line"
+[ $failed -eq 0 ]
