@@ -25,6 +25,14 @@ MANDIR  ?= $(PREFIX)/share/man
 INSTALL_ENV = BUILD='$(BUILD)' VERSION='$(VERSION)' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' \
               LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)'
 
+# One short line for each file; V=1 shows the commands.
+V ?= 0
+ifeq ($(V),0)
+say = @printf '  %-5s %s\n' $(1) $(2);
+else
+say =
+endif
+
 VERSION := $(shell sed -n 's/^.define TESS_VERSION_STRING "\(.*\)"/\1/p' include/tessera.h)
 SOMAJOR := $(firstword $(subst ., ,$(VERSION)))
 REVISION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -80,43 +88,52 @@ $(BUILD)/flags: FORCE
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(FILE_CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $(FILE_CFLAGS) -MMD -MP -c $< -o $@
 
-# The micro-kernels are written for fused multiply-adds and full unrolling.
-$(BUILD)/src/cpu/micro_%.o: FILE_CFLAGS := -O3 -ffp-contract=fast
+# Each instruction set has a file of its own, which the library enters only where the CPU has it.
+ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+ifeq ($(ARCH),x86_64)
+$(BUILD)/src/cpu/isa_avx2.o: FILE_CFLAGS := -mavx2 -mfma -mf16c -ffp-contract=fast
+$(BUILD)/src/cpu/isa_avx512.o: FILE_CFLAGS := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c \
+    -mprefer-vector-width=512 -ffp-contract=fast
+endif
+ifeq ($(ARCH),aarch64)
+$(BUILD)/src/cpu/isa_neon.o: FILE_CFLAGS := -ffp-contract=fast
+$(BUILD)/src/cpu/isa_neon_dot.o: FILE_CFLAGS := -march=armv8.2-a+dotprod -ffp-contract=fast
+endif
 $(BUILD)/cli/environment.o: FILE_CFLAGS := -DTESSERA_REVISION='"$(REVISION)"'
 
 # The static library is one object whose internal names are local, so that only tess_* can clash.
 $(STATIC): $(LIB_OBJ)
-	$(LD) -r -o $(BUILD)/tessera.o $(LIB_OBJ)
-	$(OBJCOPY) --localize-hidden $(BUILD)/tessera.o
-	rm -f $@
-	$(AR) rcs $@ $(BUILD)/tessera.o
+	$(call say,AR,$@)$(LD) -r -o $(BUILD)/tessera.o $(LIB_OBJ)
+	@$(OBJCOPY) --localize-hidden $(BUILD)/tessera.o
+	@rm -f $@
+	@$(AR) rcs $@ $(BUILD)/tessera.o
 
 $(SHARED): $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,$(@F) $(ALL_LDFLAGS) -o $@ $(LIB_OBJ) $(LIBS)
-	ln -sf $(@F) $(BUILD)/libtessera.so
+	$(call say,LD,$@)$(CC) -shared -Wl,-soname,$(@F) $(ALL_LDFLAGS) -o $@ $(LIB_OBJ) $(LIBS)
+	@ln -sf $(@F) $(BUILD)/libtessera.so
 
 $(BUILD)/tessera: $(CLI_OBJ) $(STATIC)
-	$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(STATIC) $(LIBS)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(STATIC) $(LIBS)
 
 # White-box tests reach inside, so the tests link the library's objects.
 tests: $(BUILD)/tests/tests $(TEST_AID)
 $(BUILD)/tests/tests: $(TEST_OBJ) $(LIB_OBJ)
-	$(CC) $(ALL_LDFLAGS) -o $@ $(TEST_OBJ) $(LIB_OBJ) $(LIBS)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(TEST_OBJ) $(LIB_OBJ) $(LIBS)
 
 # Programs that test scripts use: one source each, and for a fuzzer the file of cli/ that it is for.
 $(BUILD)/tests/tools/%: tests/tools/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(BUILD)/cli/%.o
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Icli -MMD -MP $(filter %.c %.o,$^) -o $@ $(ALL_LDFLAGS)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -Icli -MMD -MP $(filter %.c %.o,$^) -o $@ $(ALL_LDFLAGS)
 
 examples: $(EXAMPLES)
 $(BUILD)/examples/%: examples/%.c $(SHARED)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) -L$(BUILD) -ltessera -Wl,-rpath,'$$ORIGIN/..' -lm
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) -L$(BUILD) -ltessera -Wl,-rpath,'$$ORIGIN/..' -lm
 
 demo: $(BUILD)/tessera
 	@sh scripts/demo.sh $(BUILD)/tessera

@@ -5,8 +5,8 @@
 #ifndef DEVICE_H
 #define DEVICE_H
 
+#include "matrix.h"
 #include "registry.h"
-#include "status.h"
 
 /* What is multiplied: everything about a product but its data and scalars. */
 typedef struct problem {
@@ -16,6 +16,7 @@ typedef struct problem {
     int64_t m, n, k;
     int64_t a_row, a_col, b_row, b_col, c_row, c_col; /* strides in elements */
     tess_batch batch;
+    extent bytes_a, bytes_b, bytes_c; /* around each data pointer, over the whole batch */
 } problem;
 
 /* The rest of one call. `a` and `b` may be NULL when they are not read. */
@@ -25,11 +26,12 @@ typedef struct operands {
     double alpha, beta; /* already rounded to the accumulation type */
 } operands;
 
-/* A decision: this kernel, these parameters, for this reason. The device fills `params` (those still 0) and
+/* A decision: this kernel, these parameters, for this reason. The device fills `entry`, `params` (those still 0) and
  * `threads`. */
 typedef struct plan {
     problem what;
     const kernel_row *kernel;
+    const void *entry; /* what the device runs it with */
     int64_t params[REGISTRY_PARAMS];
     int threads;
     const char *reason;

@@ -68,16 +68,16 @@ tess_status plan_check_product(const tess_matrix *A, const tess_matrix *B, const
     return check_types(A, B, C, compute, why);
 }
 
+/* Also works out the bytes each of A, B and C covers. */
 static tess_status check_batch(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
-                               const tess_batch *batch, sentence *why) {
+                               const tess_batch *batch, extent bytes[3], sentence *why) {
     if (batch->count < 0)
         return status_fail(why, TESS_ERROR_ARGUMENT, "batch.count is %" PRId64 "; it must not be negative",
                            batch->count);
     const tess_matrix *views[3] = {A, B, C};
     const int64_t strides[3] = {batch->stride_a, batch->stride_b, batch->stride_c};
     for (int i = 0; i < 3; i++) {
-        extent bytes;
-        if (!matrix_extent(views[i], batch->count, strides[i], &bytes))
+        if (!matrix_extent(views[i], batch->count, strides[i], &bytes[i]))
             return status_fail(why, TESS_ERROR_ARGUMENT,
                                "batch.stride_%c is %" PRId64 "; over %" PRId64
                                " products its byte offsets do not fit 64 bits",
@@ -130,10 +130,12 @@ tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix
     TRY(matrix_check(B, "B", why));
     TRY(matrix_check(C, "C", why));
     TRY(plan_check_product(A, B, C, options->compute, why));
-    TRY(check_batch(A, B, C, batch, why));
+    extent bytes[3];
+    TRY(check_batch(A, B, C, batch, bytes, why));
 
     memset(out, 0, sizeof *out);
     out->what = problem_of(A, B, C, batch, options->compute);
+    out->what.bytes_a = bytes[0], out->what.bytes_b = bytes[1], out->what.bytes_c = bytes[2];
     const char *name = options->kernel;
     if (name)
         out->reason = "it was asked for by name";

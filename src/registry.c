@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const kernel_row kernel_rows[] = {
-#define CPU_KERNEL(name, number, summary, params) \
-    {#name, "cpu", number, summary, "f32 f64 f16 f16:f32 bf16 bf16:f32 i32 i8:i32", params},
+#define EVERY_TYPE                                       "f32 f64 f16 f16:f32 bf16 bf16:f32 i32 i8:i32"
+#define CPU_KERNEL(name, number, types, summary, params) {#name, "cpu", number, summary, types, params},
 #include "../kernels/kernels.def"
 #undef CPU_KERNEL
 };

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 
 #include "../device.h"
+#include "../numeric.h"
+#include "isa.h"
 #include "pool.h"
 
 typedef struct cpu_device {
@@ -15,36 +17,56 @@ typedef struct cpu_device {
     size_t workspace_size; /* bytes; grows to the largest ever asked for */
 } cpu_device;
 
-/* One product of a batch as a kernel sees it. */
-typedef struct cpu_product {
+/* One call, as the threads that work on it share it. */
+typedef struct cpu_job {
     const plan *decided;
+    const operands *data;
+    pool *workers;
+    int threads; /* that run it at once */
+    char *scratch;
+    _Atomic int64_t next; /* the first piece of work nobody has taken */
+} cpu_job;
+
+/* One product of a batch. */
+typedef struct cpu_product {
+    const problem *what;
     const char *a, *b;
     char *c;
     double alpha, beta;
 } cpu_product;
+cpu_product cpu_product_at(const cpu_job *job, int64_t index);
 
-/* A kernel computes rows [row, row+rows) × columns [col, col+cols) of one product, on one thread, with `scratch` of
- * its own. The sums of an element are added up in an order that depends on the plan alone, never on the rectangle:
- * that is why the number of threads cannot change a bit. */
+/* What a row of kernels.def names. The sums of an element are added up in an order that depends on the plan alone, never
+ * on how the work is shared out: that is why the number of threads cannot change a bit. */
+typedef struct cpu_kernel {
+    const char *name;
+    /* Fills the parameters that are still 0, or refuses what the kernel cannot do. */
+    tess_status (*prepare)(plan *decided, sentence *why);
+    /* Bytes of scratch memory that `threads` threads need together. */
+    size_t (*scratch_size)(const plan *decided, int threads);
+    /* Called on every thread of the job at once. */
+    void (*run)(cpu_job *job, int thread);
+} cpu_kernel;
+
+#define CPU_KERNEL(name, number, types, summary, params) extern const cpu_kernel name;
+#include "../../kernels/kernels.def"
+#undef CPU_KERNEL
+
+/* Part of C: rows [row, row+rows) × columns [col, col+cols). */
 typedef struct cpu_rectangle {
     int64_t row, rows, col, cols;
 } cpu_rectangle;
 
-/* What a row of kernels.def names. */
-typedef struct cpu_kernel {
-    const char *name;
-    void (*run)(const cpu_product *product, cpu_rectangle part, void *scratch);
-    /* Fills the parameters that are still 0 and bounds the others by the problem. */
-    void (*prepare)(plan *decided);
-    /* Bytes of scratch one thread needs. */
-    size_t (*scratch_size)(const plan *decided);
-    /* Rectangles begin at multiples of these, so that tiles are not cut in two. */
-    void (*grain)(const plan *decided, int64_t *rows, int64_t *cols);
-} cpu_kernel;
-
-#define CPU_KERNEL(name, number, summary, params) extern const cpu_kernel name;
-#include "../../kernels/kernels.def"
-#undef CPU_KERNEL
+/* Part `index` of `parts` of [0, length), cut at multiples of `grain`. (split.c) */
+void cpu_cut(int64_t length, int64_t grain, int64_t parts, int64_t index, int64_t *first, int64_t *count);
+/* Cuts rows×cols into at most `parts` rectangles, at multiples of the grains, such that the largest is smallest. */
+typedef struct cpu_grid {
+    int64_t rows, cols;             /* of C */
+    int64_t grain_rows, grain_cols; /* no tile is cut in two */
+    int64_t down, across;           /* rectangles */
+} cpu_grid;
+cpu_grid cpu_make_grid(int64_t rows, int64_t cols, int64_t grain_rows, int64_t grain_cols, int64_t parts);
+cpu_rectangle cpu_grid_part(const cpu_grid *grid, int64_t index);
 
 /* For kernels that work row by row: the sums of one row of A times `cols` columns of B. (rows.c) */
 typedef struct cpu_row {
@@ -52,11 +74,9 @@ typedef struct cpu_row {
     int64_t a_col, b_row, b_col, k, cols;
 } cpu_row;
 typedef void (*cpu_row_sums)(const cpu_row *row, void *sums);
-void cpu_run_rows(const cpu_product *product, cpu_rectangle part, void *scratch,
-                  const cpu_row_sums by_type[]);
-void cpu_rows_prepare(plan *decided);
-size_t cpu_rows_scratch_size(const plan *decided);
-void cpu_rows_grain(const plan *decided, int64_t *rows, int64_t *cols);
+void cpu_run_rows(cpu_job *job, int thread, const cpu_row_sums by_type[]);
+tess_status cpu_rows_prepare(plan *decided, sentence *why);
+size_t cpu_rows_scratch_size(const plan *decided, int threads);
 
 /* Element (row, col) of C, and how C's sums are merged into it: C = alpha*sum + beta*C. `sums` is rows×cols with
  * `sums_row` elements between rows, in the accumulation type; NULL sums mean C = beta*C. beta = 0 does not read
@@ -72,7 +92,7 @@ void cpu_store_sums(const cpu_store *where, const void *sums, int64_t sums_row, 
 /* The address of element (row, col) in bytes, for elements of `type`. */
 static inline const char *cpu_at(const char *base, tess_type type, int64_t row, int64_t row_stride,
                                  int64_t col, int64_t col_stride) {
-    return base + (row * row_stride + col * col_stride) * (int64_t)tess_type_size(type);
+    return base + (row * row_stride + col * col_stride) * numeric_size(type);
 }
 
 /* Facts of the machine. (facts.c) */
@@ -84,5 +104,8 @@ typedef struct cpu_facts {
 const cpu_facts *cpu_read_facts(void);
 /* TESSERA_NUM_THREADS, else OMP_NUM_THREADS, else the cores. */
 int cpu_default_threads(void);
+
+/* Whether cpu_04_direct takes this product. */
+int cpu_direct_takes(const problem *what);
 
 #endif

@@ -13,9 +13,8 @@ static const cpu_row_sums by_type[] = {
     [TESS_BF16] = dot_row_bf16, [TESS_I32] = dot_row_i32, [TESS_I8] = dot_row_i8,
 };
 
-static void run(const cpu_product *product, cpu_rectangle part, void *scratch) {
-    cpu_run_rows(product, part, scratch, by_type);
+static void run(cpu_job *job, int thread) {
+    cpu_run_rows(job, thread, by_type);
 }
 
-const cpu_kernel cpu_01_naive = {"cpu_01_naive", run, cpu_rows_prepare, cpu_rows_scratch_size,
-                                 cpu_rows_grain};
+const cpu_kernel cpu_01_naive = {"cpu_01_naive", cpu_rows_prepare, cpu_rows_scratch_size, run};

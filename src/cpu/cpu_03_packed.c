@@ -1,198 +1,189 @@
 /* cpu_03_packed: blocks packed for the caches, a tile of C held in registers.
  * before:  cpu_02_streamed
- * change:  a KC×NC block of B and an MC×KC block of A are copied into panels; a micro-kernel multiplies two panels with
- *          all of its sums in registers, and merges them into C once per KC steps
- * why:     every sum was loaded and stored at every step; now each load of A or B feeds a row or column of a tile, and
- *          the copies are reused from the cache they were sized for (Goto and van de Geijn, 2008)
+ * change:  KC steps of A and of B are copied into panels; a micro-kernel multiplies two panels with all of its sums in
+ *          registers, and merges them into C once per KC steps
+ * why:     every sum was loaded and stored at every step; now each load of A or B feeds a row or column of a tile, and the
+ *          copies are reused from the cache they were sized for (Goto and van de Geijn, 2008)
  *
- * C with shorter steps down its columns is computed as its transpose, B'A', so that stores run in order. Sums of one
- * block are rounded into C before the next is added. When C is narrower than the sums (f16, bf16) that would round
- * more than once, so they are kept in a block of their own until the depth is done, at the price of packing B once
- * per MC rows. */
-#include <string.h>
-
-#include "cpu.h"
-#include "micro.h"
-#include "pack.h"
+ * The threads of a job pack NC rows of A and NC columns of B together, meet, and multiply each its own rectangle of that
+ * chunk of C, MC rows at a time; then they meet again before the next KC steps overwrite the panels. In a batch of at
+ * least as many products as threads, each thread does products of its own.
+ *
+ * The sums of one depth are rounded into C before the next are added. When C is narrower than the sums (f16, bf16) that
+ * would round more than once, so a chunk of sums is kept until the depth is done. */
+#include "blocking.h"
 
 enum { KC, MC, NC }; /* the order of kernels.def */
 
-/* The product as the loops see it: transposed if need be, cut down to one rectangle. */
-typedef struct job {
-    const micro_kernel *micro;
-    int64_t m, n, k, kc, mc, nc;
-    tess_type in, acc;
-    size_t sum_size;
+/* A product and the threads that work on it. */
+typedef struct team {
+    oriented o;
+    int64_t kc, mc, chunk_rows, chunk_cols;
     const char *a, *b;
-    int64_t a_row, a_col, b_row, b_col;
-    cpu_store c;
+    cpu_store c;    /* of the whole product, oriented */
+    size_t element; /* bytes of a packed element */
     char *packed_a, *packed_b, *sums;
-} job;
+    pool *workers;
+    int threads, me;
+} team;
 
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t round_up(int64_t value, int64_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
-static int64_t magnitude(int64_t value) {
-    return value < 0 ? -value : value;
-}
-
-static int is_transposed(const problem *what) {
-    return magnitude(what->c_row) < magnitude(what->c_col);
-}
-
-static int is_narrow(const problem *what) {
-    return tess_type_size(what->out) < tess_type_size(what->acc);
-}
-
-/* Only the depth changes the order of additions; it does not depend on the size of the product. */
-static void prepare(plan *decided) {
-    const problem *what = &decided->what;
-    if (!decided->params[KC]) decided->params[KC] = 256;
-    if (!decided->params[MC]) decided->params[MC] = 128;
-    if (!decided->params[NC]) decided->params[NC] = is_narrow(what) ? 512 : 2048;
-}
-
-/* The sizes of the blocks, in bytes, for a whole product; a rectangle of it needs no more. Each begins on a cache
- * line. */
-typedef struct block_sizes {
+typedef struct part_sizes {
     size_t a, b, sums;
-} block_sizes;
+} part_sizes;
 
-static block_sizes sizes_of(const plan *decided) {
-    const problem *what = &decided->what;
-    const micro_kernel *micro = micro_for(what->acc);
-    int64_t m = is_transposed(what) ? what->n : what->m, n = is_transposed(what) ? what->m : what->n;
-    int64_t size = (int64_t)tess_type_size(what->acc), kc = min64(decided->params[KC], what->k);
-    int64_t mc = round_up(min64(decided->params[MC], m), micro->mr);
-    int64_t nc = round_up(min64(decided->params[NC], n), micro->nr);
-    return (block_sizes){(size_t)round_up(mc * kc * size, 64), (size_t)round_up(nc * kc * size, 64),
-                         is_narrow(what) ? (size_t)round_up(mc * nc * size, 64) : 0};
+static int is_narrow(const oriented *o) {
+    return (size_t)numeric_size(o->out) < (size_t)numeric_size(o->acc);
 }
 
-static size_t scratch_size(const plan *decided) {
-    block_sizes sizes = sizes_of(decided);
-    return sizes.a + sizes.b + sizes.sums;
+static int64_t padded_depth(const oriented *o, int64_t depth) {
+    return blocking_round_up(depth, o->micro->group);
 }
 
-static void grain(const plan *decided, int64_t *rows, int64_t *cols) {
-    const micro_kernel *micro = micro_for(decided->what.acc);
-    *rows = is_transposed(&decided->what) ? micro->nr : micro->mr;
-    *cols = is_transposed(&decided->what) ? micro->mr : micro->nr;
+/* What one team needs, in bytes; each part begins on a cache line. */
+static part_sizes sizes_of(const oriented *o, const plan *decided) {
+    int64_t element = numeric_size(o->micro->packed),
+            kc = padded_depth(o, blocking_min(decided->params[KC], o->k));
+    int64_t rows = blocking_round_up(blocking_min(decided->params[NC], o->m), o->micro->mr);
+    int64_t cols = blocking_round_up(blocking_min(decided->params[NC], o->n), o->micro->nr);
+    int64_t sums = is_narrow(o) ? rows * cols * numeric_size(o->acc) : 0;
+    return (part_sizes){(size_t)blocking_round_up(rows * kc * element, 64),
+                        (size_t)blocking_round_up(cols * kc * element, 64),
+                        (size_t)blocking_round_up(sums, 64)};
 }
 
-/* Multiplies the packed blocks, rows×depth by depth×cols, tile by tile, into `to` (its element (0, 0) is that of
- * the block). */
-static void multiply_blocks(const job *j, cpu_store to, int64_t rows, int64_t cols, int64_t depth) {
-    _Alignas(64) double tile[MICRO_LARGEST_TILE];
-    int mr = j->micro->mr, nr = j->micro->nr;
-    int64_t out_size = (int64_t)tess_type_size(to.out);
-    char *block = to.c;
-    for (int64_t col = 0; col < cols; col += nr) {
-        const char *panel_b = j->packed_b + (size_t)(col * depth) * j->sum_size;
-        for (int64_t row = 0; row < rows; row += mr) {
-            const char *panel_a = j->packed_a + (size_t)(row * depth) * j->sum_size;
-            j->micro->run(depth, panel_a, panel_b, tile);
-            to.c = block + (row * to.c_row + col * to.c_col) * out_size;
-            cpu_store_sums(&to, tile, nr, min64(mr, rows - row), min64(nr, cols - col));
-        }
-    }
+static tess_status prepare(plan *decided, sentence *why) {
+    (void)why;
+    oriented o = blocking_orient(&decided->what);
+    block_sizes defaults = blocking_defaults(&o);
+    if (!decided->params[KC]) decided->params[KC] = defaults.kc;
+    if (!decided->params[MC]) decided->params[MC] = defaults.mc;
+    if (!decided->params[NC]) decided->params[NC] = defaults.chunk;
+    return TESS_OK;
 }
 
-static void pack_a(const job *j, int64_t row, int64_t rows, int64_t p, int64_t depth) {
-    pack_source from = {j->in,   cpu_at(j->a, j->in, row, j->a_row, p, j->a_col), rows, depth, j->a_row,
-                        j->a_col};
-    pack_panels(&from, j->micro->mr, j->packed_a);
+/* Each thread alone, or all of them together? */
+static int64_t teams_of(const plan *decided, int threads) {
+    return decided->what.batch.count >= threads ? threads : 1;
 }
 
-static void pack_b(const job *j, int64_t col, int64_t cols, int64_t p, int64_t depth) {
-    pack_source from = {j->in,   cpu_at(j->b, j->in, p, j->b_row, col, j->b_col), cols, depth, j->b_col,
-                        j->b_row};
-    pack_panels(&from, j->micro->nr, j->packed_b);
+static size_t scratch_size(const plan *decided, int threads) {
+    oriented o = blocking_orient(&decided->what);
+    part_sizes sizes = sizes_of(&o, decided);
+    return (sizes.a + sizes.b + sizes.sums) * (size_t)teams_of(decided, threads);
 }
 
-/* C, from its element (row, col). */
-static cpu_store store_at(const job *j, int64_t row, int64_t col) {
-    cpu_store to = j->c;
-    to.c += (row * to.c_row + col * to.c_col) * (int64_t)tess_type_size(to.out);
+/* C, or the chunk of sums in its stead, from element (row, col). */
+static cpu_store store_at(const cpu_store *from, int64_t row, int64_t col) {
+    cpu_store to = *from;
+    to.c += (row * to.c_row + col * to.c_col) * numeric_size(to.out);
     return to;
 }
 
-/* B's block is packed once and meets every block of A's rows; C takes up the sums of each depth. */
-static void multiply_wide(const job *j) {
-    for (int64_t col = 0; col < j->n; col += j->nc) {
-        int64_t cols = min64(j->nc, j->n - col);
-        for (int64_t p = 0; p < j->k; p += j->kc) {
-            int64_t depth = min64(j->kc, j->k - p);
-            pack_b(j, col, cols, p, depth);
-            for (int64_t row = 0; row < j->m; row += j->mc) {
-                int64_t rows = min64(j->mc, j->m - row);
-                pack_a(j, row, rows, p, depth);
-                cpu_store to = store_at(j, row, col);
-                if (p > 0) to.beta = 1;
-                multiply_blocks(j, to, rows, cols, depth);
+/* One tile, from two panels. Whole tiles of contiguous rows are merged by the micro-kernel; the rest goes through a
+ * tile of scratch memory. */
+static void multiply_tile(const team *t, micro_call *call, const cpu_store *to, int64_t rows, int64_t cols) {
+    const micro_kernel *micro = t->o.micro;
+    if (rows == micro->mr && cols == micro->nr && to->c_col == 1 && to->out == to->acc) {
+        call->c = to->c, call->c_row = to->c_row;
+        call->alpha = to->alpha, call->beta = to->beta;
+        micro->multiply(call);
+        return;
+    }
+    _Alignas(64) double tile[ISA_LARGEST_TILE];
+    call->c = tile, call->c_row = micro->nr;
+    call->alpha = 1, call->beta = 0;
+    micro->multiply(call);
+    cpu_store_sums(to, tile, micro->nr, rows, cols);
+}
+
+/* Rows and columns of the chunk, MC rows at a time so that their panels stay in the second-level cache. */
+static void multiply_rectangle(const team *t, const cpu_store *to, cpu_rectangle part, int64_t depth) {
+    const micro_kernel *micro = t->o.micro;
+    size_t panel_a = (size_t)(micro->mr * depth) * t->element,
+           panel_b = (size_t)(micro->nr * depth) * t->element;
+    micro_call call = {.depth = depth, .b_row = micro->nr};
+    for (int64_t block = 0; block < part.rows; block += t->mc) {
+        int64_t block_end = part.row + blocking_min(part.rows, block + t->mc);
+        for (int64_t col = part.col; col < part.col + part.cols; col += micro->nr) {
+            call.b = t->packed_b + (size_t)(col / micro->nr) * panel_b;
+            for (int64_t row = part.row + block; row < block_end; row += micro->mr) {
+                call.a = t->packed_a + (size_t)(row / micro->mr) * panel_a;
+                cpu_store tile = store_at(to, row, col);
+                multiply_tile(t, &call, &tile, blocking_min(micro->mr, part.row + part.rows - row),
+                              blocking_min(micro->nr, part.col + part.cols - col));
             }
         }
     }
 }
 
-/* The sums of one block of C stay in j->sums, in full precision, until all of the depth is done. */
-static void multiply_narrow(const job *j) {
-    for (int64_t col = 0; col < j->n; col += j->nc) {
-        int64_t cols = min64(j->nc, j->n - col);
-        for (int64_t row = 0; row < j->m; row += j->mc) {
-            int64_t rows = min64(j->mc, j->m - row);
-            for (int64_t p = 0; p < j->k; p += j->kc) {
-                int64_t depth = min64(j->kc, j->k - p);
-                pack_b(j, col, cols, p, depth);
-                pack_a(j, row, rows, p, depth);
-                cpu_store to = {j->acc, j->acc, j->sums, j->nc, 1, 1, p > 0 ? 1 : 0};
-                multiply_blocks(j, to, rows, cols, depth);
-            }
-            cpu_store to = store_at(j, row, col);
-            cpu_store_sums(&to, j->sums, j->nc, rows, cols);
-        }
+/* This thread's share of the panels of rows×depth of A and depth×cols of B. */
+static void pack_share(const team *t, int64_t row, int64_t rows, int64_t col, int64_t cols, int64_t p,
+                       int64_t depth) {
+    const oriented *o = &t->o;
+    pack_source a = {cpu_at(t->a, o->in, row, o->a_row, p, o->a_col), rows, depth, o->a_row, o->a_col};
+    pack_source b = {cpu_at(t->b, o->in, p, o->b_row, col, o->b_col), cols, depth, o->b_col, o->b_row};
+    int64_t first, count;
+    cpu_cut((rows + o->micro->mr - 1) / o->micro->mr, 1, t->threads, t->me, &first, &count);
+    o->pack_a(&a, o->micro->mr, first, first + count, t->packed_a);
+    cpu_cut((cols + o->micro->nr - 1) / o->micro->nr, 1, t->threads, t->me, &first, &count);
+    o->pack_b(&b, o->micro->nr, first, first + count, t->packed_b);
+}
+
+/* One chunk of C, over all of the depth. */
+static void multiply_chunk(const team *t, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    const micro_kernel *micro = t->o.micro;
+    cpu_grid grid = cpu_make_grid(rows, cols, micro->mr, micro->nr, t->threads);
+    cpu_rectangle mine = {0, 0, 0, 0};
+    if (t->me < grid.down * grid.across) mine = cpu_grid_part(&grid, t->me);
+    cpu_store c = store_at(&t->c, row, col), to = c;
+    if (t->sums) to = (cpu_store){t->o.acc, t->o.acc, t->sums, blocking_round_up(cols, micro->nr), 1, 1, 0};
+    for (int64_t p = 0; p < t->o.k; p += t->kc) {
+        int64_t depth = blocking_min(t->kc, t->o.k - p);
+        pool_meet(t->workers, t->threads); /* nobody reads the panels any more */
+        pack_share(t, row, rows, col, cols, p, depth);
+        pool_meet(t->workers, t->threads);
+        if (p > 0) to.beta = 1;
+        multiply_rectangle(t, &to, mine, padded_depth(&t->o, depth));
+    }
+    if (t->sums && mine.rows > 0) {
+        cpu_store part = store_at(&c, mine.row, mine.col), sums = store_at(&to, mine.row, mine.col);
+        cpu_store_sums(&part, sums.c, to.c_row, mine.rows, mine.cols);
     }
 }
 
-static void run(const cpu_product *product, cpu_rectangle part, void *scratch) {
-    const plan *decided = product->decided;
-    const problem *what = &decided->what;
-    block_sizes sizes = sizes_of(decided);
-    int64_t out_size = (int64_t)tess_type_size(what->out);
-    char *c = product->c + (part.row * what->c_row + part.col * what->c_col) * out_size;
-    const char *rows_of_a = cpu_at(product->a, what->in, part.row, what->a_row, 0, 0);
-    const char *cols_of_b = cpu_at(product->b, what->in, 0, 0, part.col, what->b_col);
-    job j = {.micro = micro_for(what->acc),
-             .k = what->k,
-             .kc = decided->params[KC],
-             .in = what->in,
-             .acc = what->acc,
-             .sum_size = tess_type_size(what->acc),
-             .packed_a = scratch,
-             .packed_b = (char *)scratch + sizes.a,
-             .sums = (char *)scratch + sizes.a + sizes.b};
-    if (is_transposed(what)) {
-        j.m = part.cols, j.n = part.rows;
-        j.a = cols_of_b, j.a_row = what->b_col, j.a_col = what->b_row;
-        j.b = rows_of_a, j.b_row = what->a_col, j.b_col = what->a_row;
-        j.c = (cpu_store){what->out, what->acc, c, what->c_col, what->c_row, product->alpha, product->beta};
-    } else {
-        j.m = part.rows, j.n = part.cols;
-        j.a = rows_of_a, j.a_row = what->a_row, j.a_col = what->a_col;
-        j.b = cols_of_b, j.b_row = what->b_row, j.b_col = what->b_col;
-        j.c = (cpu_store){what->out, what->acc, c, what->c_row, what->c_col, product->alpha, product->beta};
-    }
-    j.mc = round_up(min64(decided->params[MC], j.m), j.micro->mr);
-    j.nc = round_up(min64(decided->params[NC], j.n), j.micro->nr);
-    if (is_narrow(what))
-        multiply_narrow(&j);
-    else
-        multiply_wide(&j);
+static void multiply_product(team *t, const cpu_product *product) {
+    const problem *what = product->what;
+    t->a = t->o.transposed ? product->b : product->a;
+    t->b = t->o.transposed ? product->a : product->b;
+    t->c =
+        (cpu_store){what->out, what->acc, product->c, t->o.c_row, t->o.c_col, product->alpha, product->beta};
+    for (int64_t col = 0; col < t->o.n; col += t->chunk_cols)
+        for (int64_t row = 0; row < t->o.m; row += t->chunk_rows)
+            multiply_chunk(t, row, blocking_min(t->chunk_rows, t->o.m - row), col,
+                           blocking_min(t->chunk_cols, t->o.n - col));
 }
 
-const cpu_kernel cpu_03_packed = {"cpu_03_packed", run, prepare, scratch_size, grain};
+static void run(cpu_job *job, int thread) {
+    const plan *decided = job->decided;
+    int alone = teams_of(decided, job->threads) > 1;
+    team t = {.o = blocking_orient(&decided->what),
+              .workers = job->workers,
+              .threads = alone ? 1 : job->threads};
+    part_sizes sizes = sizes_of(&t.o, decided);
+    t.me = alone ? 0 : thread;
+    t.kc = decided->params[KC];
+    t.mc = blocking_round_up(decided->params[MC], t.o.micro->mr);
+    t.chunk_rows = blocking_round_up(decided->params[NC], t.o.micro->mr);
+    t.chunk_cols = blocking_round_up(decided->params[NC], t.o.micro->nr);
+    t.element = (size_t)numeric_size(t.o.micro->packed);
+    t.packed_a = job->scratch + (alone ? (size_t)thread * (sizes.a + sizes.b + sizes.sums) : 0);
+    t.packed_b = t.packed_a + sizes.a;
+    t.sums = sizes.sums ? t.packed_b + sizes.b : NULL;
+    int64_t count = decided->what.batch.count;
+    for (int64_t i = 0; alone ? (i = atomic_fetch_add(&job->next, 1)) < count : i < count; i++) {
+        cpu_product product = cpu_product_at(job, i);
+        multiply_product(&t, &product);
+    }
+}
+
+const cpu_kernel cpu_03_packed = {"cpu_03_packed", prepare, scratch_size, run};

@@ -5,10 +5,9 @@
 
 #include "../memory.h"
 #include "cpu.h"
-#include "micro.h"
 
 static const cpu_kernel *const kernels[] = {
-#define CPU_KERNEL(name, number, summary, params) &name,
+#define CPU_KERNEL(name, number, types, summary, params) &name,
 #include "../../kernels/kernels.def"
 #undef CPU_KERNEL
 };
@@ -28,7 +27,7 @@ static void describe(int index, tess_device_info *info) {
     const cpu_facts *facts = cpu_read_facts();
     snprintf(info->name, sizeof info->name, "cpu");
     snprintf(info->model, sizeof info->model, "%s", facts->model);
-    snprintf(info->isa, sizeof info->isa, "%s", micro_isa());
+    snprintf(info->isa, sizeof info->isa, "%s", isa_current()->label);
     info->cores = facts->cores;
     info->threads = cpu_default_threads();
     info->memory = facts->memory;
@@ -37,6 +36,7 @@ static void describe(int index, tess_device_info *info) {
 
 static tess_status open_device(device **out, int index, sentence *why) {
     (void)index;
+    TRY(isa_check_environment(why));
     cpu_device *self = memory_alloc_zeroed(sizeof *self);
     pool *workers = pool_create();
     if (!self || !workers) {
@@ -73,7 +73,7 @@ static int threads_of(const device *base) {
 }
 
 /* Below this many multiply-adds a thread, waking it costs more than it does. */
-enum { WORTH_A_THREAD = 1 << 20, SMALL = 1 << 9 };
+enum { WORTH_A_THREAD = 1 << 18 };
 
 static double multiply_adds(const problem *what) {
     return (double)what->m * (double)what->n * (double)what->k * (double)what->batch.count;
@@ -84,13 +84,24 @@ static int useful_threads(const cpu_device *self, const problem *what) {
     return useful >= self->threads ? self->threads : useful < 1 ? 1 : (int)useful;
 }
 
+/* The inputs of the last loop fit the first-level cache as they are, so that copying them there gains nothing. */
+static int is_small(const problem *what) {
+    int64_t l1 = cpu_read_facts()->l1d, kept = what->c_row >= what->c_col ? what->n : what->m;
+    return (double)kept * (double)what->k * (double)numeric_size(what->in) <= (double)(l1 ? l1 : 32 << 10);
+}
+
 static const char *choose(const device *base, const problem *what, const char **reason) {
     (void)base;
-    if ((double)what->m * (double)what->n * (double)what->k <= SMALL) {
-        *reason = "the product is so small that packing would cost more than it saves";
-        return "cpu_01_naive";
+    if (what->m == 1 || what->n == 1) {
+        *reason =
+            "with one row or column of C every element is used once, so that only reading in order helps";
+        return "cpu_05_vector";
     }
-    *reason = "it is the fastest kernel of this device for all but the smallest products";
+    if (is_small(what) && cpu_direct_takes(what)) {
+        *reason = "an input fits the first-level cache, so that packing would cost more than it saves";
+        return "cpu_04_direct";
+    }
+    *reason = "it is the fastest kernel of this device for all but small and thin products";
     return "cpu_03_packed";
 }
 
@@ -105,71 +116,10 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
     if (!kernel)
         return status_fail(why, TESS_ERROR_INTERNAL, "kernel '%s' has a row but no function",
                            decided->kernel->name);
-    kernel->prepare(decided);
+    decided->entry = kernel;
+    TRY(kernel->prepare(decided, why));
     decided->threads = useful_threads((const cpu_device *)base, what);
     return TESS_OK;
-}
-
-/* All that the threads of one call share. Part t of product i is rectangle number i*grid_rows*grid_cols + t. */
-typedef struct team {
-    const cpu_kernel *kernel;
-    const plan *decided;
-    const operands *data;
-    int64_t grid_rows, grid_cols, grain_rows, grain_cols;
-    char *scratch;
-    size_t scratch_size;
-    _Atomic int64_t next; /* the first rectangle nobody has taken */
-} team;
-
-static int64_t ceil_div(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
-
-/* Cuts C into at most `parts` rectangles such that the largest is smallest. */
-static void choose_grid(team *t, int64_t parts) {
-    const problem *what = &t->decided->what;
-    int64_t units_m = ceil_div(what->m, t->grain_rows), units_n = ceil_div(what->n, t->grain_cols),
-            best = INT64_MAX;
-    for (int64_t rows = 1; rows <= parts && rows <= units_m; rows++) {
-        int64_t cols = parts / rows < units_n ? parts / rows : units_n;
-        int64_t height = ceil_div(units_m, rows) * t->grain_rows,
-                width = ceil_div(units_n, cols) * t->grain_cols;
-        int64_t cost = height * width + height + width; /* the sides stand for what is packed */
-        if (cost < best) best = cost, t->grid_rows = rows, t->grid_cols = cols;
-    }
-}
-
-/* Part `index` of `parts` of `length`, cut at multiples of `grain`. */
-static void cut(int64_t length, int64_t grain, int64_t parts, int64_t index, int64_t *first,
-                int64_t *count_of) {
-    int64_t units = ceil_div(length, grain);
-    int64_t from = units / parts * index + units % parts * index / parts;
-    int64_t to = units / parts * (index + 1) + units % parts * (index + 1) / parts;
-    *first = from * grain;
-    *count_of = (to * grain < length ? to * grain : length) - *first;
-}
-
-static void run_rectangles(void *argument, int worker) {
-    team *t = argument;
-    const problem *what = &t->decided->what;
-    int64_t in_size = (int64_t)tess_type_size(what->in), out_size = (int64_t)tess_type_size(what->out);
-    int64_t per_product = t->grid_rows * t->grid_cols, total = per_product * what->batch.count;
-    for (int64_t at; (at = atomic_fetch_add(&t->next, 1)) < total;) {
-        int64_t i = at / per_product, part = at % per_product;
-        cpu_product product = {
-            .decided = t->decided,
-            .a = (const char *)t->data->a + i * what->batch.stride_a * in_size,
-            .b = (const char *)t->data->b + i * what->batch.stride_b * in_size,
-            .c = (char *)t->data->c + i * what->batch.stride_c * out_size,
-            .alpha = t->data->alpha,
-            .beta = t->data->beta,
-        };
-        cpu_rectangle r;
-        cut(what->m, t->grain_rows, t->grid_rows, part / t->grid_cols, &r.row, &r.rows);
-        cut(what->n, t->grain_cols, t->grid_cols, part % t->grid_cols, &r.col, &r.cols);
-        if (r.rows > 0 && r.cols > 0)
-            t->kernel->run(&product, r, t->scratch + (size_t)worker * t->scratch_size);
-    }
 }
 
 static tess_status grow_workspace(cpu_device *self, size_t size, int threads, sentence *why) {
@@ -184,18 +134,26 @@ static tess_status grow_workspace(cpu_device *self, size_t size, int threads, se
     return TESS_OK;
 }
 
+/* A job and the kernel it is for, as one argument of the pool's task. */
+typedef struct assignment {
+    const cpu_kernel *kernel;
+    cpu_job job;
+} assignment;
+
+static void run_on_thread(void *argument, int thread) {
+    assignment *work = argument;
+    work->kernel->run(&work->job, thread);
+}
+
 static tess_status run(device *base, const plan *decided, const operands *data, sentence *why) {
     cpu_device *self = (cpu_device *)base;
-    const problem *what = &decided->what;
-    int threads = useful_threads(self, what);
-    team t = {.kernel = find_kernel(decided->kernel->name), .decided = decided, .data = data};
-    t.kernel->grain(decided, &t.grain_rows, &t.grain_cols);
-    t.grid_rows = t.grid_cols = 1;
-    if (threads > what->batch.count) choose_grid(&t, ceil_div(threads, what->batch.count));
-    t.scratch_size = (t.kernel->scratch_size(decided) + 63) / 64 * 64;
-    TRY(grow_workspace(self, t.scratch_size * (size_t)threads, threads, why));
-    t.scratch = self->workspace;
-    pool_run(self->workers, threads, run_rectangles, &t);
+    int threads = pool_ready(self->workers, useful_threads(self, &decided->what));
+    assignment work =
+        {.kernel = decided->entry,
+         .job = {.decided = decided, .data = data, .workers = self->workers, .threads = threads}};
+    TRY(grow_workspace(self, work.kernel->scratch_size(decided, threads), threads, why));
+    work.job.scratch = self->workspace;
+    pool_run(self->workers, threads, run_on_thread, &work);
     return TESS_OK;
 }
 
@@ -203,7 +161,7 @@ static tess_status scale(device *base, const problem *what, const operands *data
     (void)base, (void)why;
     cpu_store store = {what->out, what->acc, NULL, what->c_row, what->c_col, data->alpha, data->beta};
     for (int64_t i = 0; i < what->batch.count; i++) {
-        store.c = (char *)data->c + i * what->batch.stride_c * (int64_t)tess_type_size(what->out);
+        store.c = (char *)data->c + i * what->batch.stride_c * numeric_size(what->out);
         cpu_store_sums(&store, NULL, 0, what->m, what->n);
     }
     return TESS_OK;

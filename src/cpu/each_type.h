@@ -4,10 +4,7 @@
  * and TYPED(name) is `name` with the type's suffix. Integers are summed as uint32_t: they wrap, without undefined
  * behaviour. Has no include guard: it is meant to be included once per TEMPLATE. */
 #include "../numeric.h"
-
-#define TYPED_JOIN(name, suffix) name##_##suffix
-#define TYPED_NAME(name, suffix) TYPED_JOIN(name, suffix)
-#define TYPED(name)              TYPED_NAME(name, SUFFIX)
+#include "typed_names.h"
 
 #define SUFFIX  f32
 #define IN      float

@@ -1,15 +1,69 @@
-/* Packing one panel of one type (each_type.h). */
-static void TYPED(pack)(const pack_source *from, int64_t first, int width, void *to) {
-    const IN *data = (const IN *)(const void *)from->data + first * from->count_stride;
-    int64_t along = from->count_stride, deep = from->depth_stride, depth = from->depth;
-    int used = from->count - first < width ? (int)(from->count - first) : width;
-    SUM *out = to;
-    if (used < width) memset(out, 0, (size_t)(depth * width) * sizeof *out);
-    if (along == 1) { /* the panel's width lies in order: read row by row */
-        for (int64_t p = 0; p < depth; p++)
-            for (int i = 0; i < used; i++) out[p * width + i] = LOAD(data[p * deep + i]);
-    } else { /* read along the depth, so that a line of the source is used up before the next */
-        for (int i = 0; i < used; i++)
-            for (int64_t p = 0; p < depth; p++) out[p * width + i] = LOAD(data[i * along + p * deep]);
+/* Packing one input type into panels of the type of its sums (each_type.h). `width` is a constant in each call of the
+ * inlined functions, so that the copy of one step is unrolled. */
+
+/* Rows of panels that lie in order, TOGETHER panels at a time: a line of the source is used up before the next one
+ * is touched, however far apart they lie. */
+static inline __attribute__((always_inline)) void
+TYPED(pack_rows)(const IN *data, int64_t deep, int64_t depth, int width, int64_t panels, SUM *out) {
+    enum { TOGETHER = 16 };
+    for (int64_t first = 0; first < panels; first += TOGETHER) {
+        int64_t count = panels - first < TOGETHER ? panels - first : TOGETHER;
+        for (int64_t p = 0; p < depth; p++) {
+            const IN *from = data + first * width + p * deep;
+            SUM *to = out + first * width * depth + p * width;
+            for (int64_t panel = 0; panel < count; panel++, from += width, to += width * depth) {
+                __builtin_prefetch(from + 8 * deep);
+                for (int i = 0; i < width; i++) to[i] = LOAD(from[i]);
+            }
+        }
     }
+}
+
+/* One panel across the order of memory. Where the depth lies in order a whole cache line of each row is used at once: rows a
+ * power of two apart drive each other's lines out of the cache. */
+static inline __attribute__((always_inline)) void
+TYPED(pack_across)(const IN *data, int64_t along, int64_t deep, int64_t depth, int width, SUM *out) {
+    enum { LINE = 64 / sizeof(IN) };
+    int64_t p = 0;
+    for (; deep == 1 && p + LINE <= depth; p += LINE, data += LINE, out += LINE * width)
+        for (int i = 0; i < width; i++)
+            for (int q = 0; q < LINE; q++) out[q * width + i] = LOAD(data[i * along + q]);
+    for (; p < depth; p++, data += deep, out += width)
+        for (int i = 0; i < width; i++) out[i] = LOAD(data[i * along]);
+}
+
+/* The last panel, of which only `used` rows exist. */
+static void TYPED(pack_edge)(const IN *data, int64_t along, int64_t deep, int64_t depth, int width, int used,
+                             SUM *out) {
+    memset(out, 0, (size_t)(depth * width) * sizeof *out);
+    for (int64_t p = 0; p < depth; p++)
+        for (int i = 0; i < used; i++) out[p * width + i] = LOAD(data[i * along + p * deep]);
+}
+
+static inline __attribute__((always_inline)) void TYPED(pack_whole)(const pack_source *from, int width,
+                                                                    int64_t first, int64_t last, SUM *out) {
+    int64_t along = from->count_stride, deep = from->depth_stride, depth = from->depth;
+    const IN *data = (const IN *)(const void *)from->data + first * width * along;
+    out += first * width * depth;
+    if (along == 1) {
+        TYPED(pack_rows)(data, deep, depth, width, last - first, out);
+        return;
+    }
+    for (int64_t panel = first; panel < last; panel++, data += width * along, out += width * depth)
+        TYPED(pack_across)(data, along, deep, depth, width, out);
+}
+
+/* Not every instruction set uses it for every type. */
+static __attribute__((unused)) void TYPED(pack)(const pack_source *from, int width, int64_t first,
+                                                int64_t last, void *to) {
+    enum { NR = VECTORS * VECTOR_BYTES / sizeof(SUM) };
+    int64_t whole = from->count / width < last ? from->count / width : last;
+    if (width == NR)
+        TYPED(pack_whole)(from, NR, first, whole, to);
+    else
+        TYPED(pack_whole)(from, ROWS, first, whole, to);
+    if (whole < last && whole >= first) TYPED(pack_edge)
+    ((const IN *)(const void *)from->data + whole * width * from->count_stride, from->count_stride,
+     from->depth_stride, from->depth, width, (int)(from->count - whole * width),
+     (SUM *)to + whole * width * from->depth);
 }

@@ -1,16 +1,20 @@
 /* pool.c: a pool of threads with one job at a time.
  *
  * The invariant: a job is a generation. A thread takes part in generation g if its number is below `wanted`, exactly
- * once, and `busy` counts those that have not finished it; the caller leaves pool_run only when busy is 0. All of this
- * is guarded by one lock; the job itself is not. */
+ * once, and `busy` counts those that have not finished it; the caller leaves pool_run only when busy is 0. Whoever
+ * waits, for a job, for the others' end or at a meeting, first looks for a while and then sleeps: products often follow
+ * each other within microseconds, and waking a thread takes longer than a small one. */
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 #include "../memory.h"
 
 enum { MOST_THREADS = 1024 };
+enum { LOOKS = 4096 }; /* about as long as it takes to wake a thread */
 
 typedef struct worker {
     pool *owner;
@@ -19,12 +23,15 @@ typedef struct worker {
 } worker;
 
 struct pool {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* for sleeping and waking; what is waited for is atomic */
     pthread_cond_t start, finish;
-    unsigned long generation;
-    int wanted, busy, stopping;
+    _Atomic unsigned long generation;
+    _Atomic int busy, stopping;
+    int wanted;
     void (*task)(void *argument, int worker);
     void *argument;
+    _Atomic int arrived; /* at the meeting */
+    _Atomic unsigned meetings;
     int started; /* threads alive: workers[1] … workers[started] */
     worker workers[MOST_THREADS];
 };
@@ -33,7 +40,10 @@ static void reset(pool *self) {
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->start, NULL);
     pthread_cond_init(&self->finish, NULL);
-    self->started = self->wanted = self->busy = self->stopping = 0;
+    self->started = self->wanted = 0;
+    atomic_store(&self->busy, 0);
+    atomic_store(&self->stopping, 0);
+    atomic_store(&self->arrived, 0);
 }
 
 pool *pool_create(void) {
@@ -46,28 +56,55 @@ void pool_forget(pool *self) {
     reset(self);
 }
 
+/* One look's worth of waiting; now and then the CPU is offered to others. */
+static void breathe(int look) {
+    if (look % 64 == 63) sched_yield();
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int has_work(pool *self, unsigned long seen) {
+    return atomic_load(&self->generation) != seen || atomic_load(&self->stopping);
+}
+
+/* Returns when there is a generation after `seen`, or the pool ends. */
+static void wait_for_work(pool *self, unsigned long seen) {
+    for (int look = 0; look < LOOKS; look++) {
+        if (has_work(self, seen)) return;
+        breathe(look);
+    }
+    pthread_mutex_lock(&self->lock);
+    while (!has_work(self, seen)) pthread_cond_wait(&self->start, &self->lock);
+    pthread_mutex_unlock(&self->lock);
+}
+
 static void *work(void *argument) {
     worker *me = argument;
     pool *self = me->owner;
-    pthread_mutex_lock(&self->lock);
-    unsigned long seen = 0; /* a thread is started before the generation it is wanted for */
-    for (;;) {
-        while (!self->stopping && (self->generation == seen || me->number >= self->wanted))
-            pthread_cond_wait(&self->start, &self->lock);
-        if (self->stopping) break;
-        seen = self->generation;
+    for (unsigned long seen = 0;;) {
+        wait_for_work(self, seen);
+        pthread_mutex_lock(&self->lock); /* `wanted` belongs to the generation that is read with it */
+        seen = atomic_load(&self->generation);
+        int wanted = me->number < self->wanted;
         pthread_mutex_unlock(&self->lock);
+        if (atomic_load(&self->stopping)) return NULL;
+        if (!wanted) continue;
         self->task(self->argument, me->number);
-        pthread_mutex_lock(&self->lock);
-        if (--self->busy == 0) pthread_cond_signal(&self->finish);
+        if (atomic_fetch_sub(&self->busy, 1) == 1) {
+            pthread_mutex_lock(&self->lock);
+            pthread_cond_signal(&self->finish);
+            pthread_mutex_unlock(&self->lock);
+        }
     }
-    pthread_mutex_unlock(&self->lock);
-    return NULL;
 }
 
-/* Starts threads until there are `workers` with the caller, or the system has no more. Signals stay with the threads
- * of the program. */
-static void grow(pool *self, int workers) {
+/* Signals stay with the threads of the program. */
+int pool_ready(pool *self, int workers) {
+    if (workers > MOST_THREADS) workers = MOST_THREADS;
+    if (self->started + 1 >= workers) return workers;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -79,35 +116,54 @@ static void grow(pool *self, int workers) {
         self->started++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return self->started + 1;
+}
+
+static void wait_for_end(pool *self) {
+    for (int look = 0; look < LOOKS; look++) {
+        if (atomic_load(&self->busy) == 0) return;
+        breathe(look);
+    }
+    pthread_mutex_lock(&self->lock);
+    while (atomic_load(&self->busy) > 0) pthread_cond_wait(&self->finish, &self->lock);
+    pthread_mutex_unlock(&self->lock);
 }
 
 void pool_run(pool *self, int workers, void (*task)(void *argument, int worker), void *argument) {
-    if (workers > MOST_THREADS) workers = MOST_THREADS;
-    if (workers > self->started + 1) grow(self, workers);
-    if (workers > self->started + 1) workers = self->started + 1;
     if (workers > 1) {
         pthread_mutex_lock(&self->lock);
         self->task = task;
         self->argument = argument;
         self->wanted = workers;
-        self->busy = workers - 1;
-        self->generation++;
+        atomic_store(&self->busy, workers - 1);
+        atomic_fetch_add(&self->generation, 1);
         pthread_cond_broadcast(&self->start);
         pthread_mutex_unlock(&self->lock);
     }
     task(argument, 0);
     if (workers > 1) {
+        wait_for_end(self);
         pthread_mutex_lock(&self->lock);
-        while (self->busy > 0) pthread_cond_wait(&self->finish, &self->lock);
         self->wanted = 0;
         pthread_mutex_unlock(&self->lock);
     }
 }
 
+void pool_meet(pool *self, int workers) {
+    if (workers == 1) return;
+    unsigned meeting = atomic_load(&self->meetings);
+    if (atomic_fetch_add(&self->arrived, 1) == workers - 1) {
+        atomic_store(&self->arrived, 0);
+        atomic_fetch_add(&self->meetings, 1);
+        return;
+    }
+    for (int look = 0; atomic_load(&self->meetings) == meeting; look++) breathe(look);
+}
+
 void pool_destroy(pool *self) {
     if (!self) return;
     pthread_mutex_lock(&self->lock);
-    self->stopping = 1;
+    atomic_store(&self->stopping, 1);
     pthread_cond_broadcast(&self->start);
     pthread_mutex_unlock(&self->lock);
     for (int i = 1; i <= self->started; i++) pthread_join(self->workers[i].thread, NULL);

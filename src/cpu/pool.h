@@ -10,10 +10,16 @@ pool *pool_create(void);
 /* Waits for the threads to end. */
 void pool_destroy(pool *self);
 
-/* Calls task(argument, worker) on up to `workers` threads at once, worker 0 being the caller, and returns when all
- * are done. Threads are started when first needed; if the system has no more, fewer run, so a task takes its share
- * from a common counter rather than from its number. */
+/* Makes up to `workers` threads ready, the caller among them, and returns how many there are. Threads are started when
+ * first needed; if the system has no more, there are fewer. */
+int pool_ready(pool *self, int workers);
+
+/* Calls task(argument, worker) on `workers` threads at once, no more than pool_ready returned, worker 0 being the
+ * caller, and returns when all are done. */
 void pool_run(pool *self, int workers, void (*task)(void *argument, int worker), void *argument);
+
+/* Within a task: waits until all of its `workers` threads have come here. */
+void pool_meet(pool *self, int workers);
 
 /* In the child after fork(): forgets the threads, which do not exist here. */
 void pool_forget(pool *self);

@@ -3,10 +3,7 @@
 #include "cpu.h"
 
 #include "../numeric.h"
-
-#define TYPED_JOIN(name, suffix) name##_##suffix
-#define TYPED_NAME(name, suffix) TYPED_JOIN(name, suffix)
-#define TYPED(name)              TYPED_NAME(name, SUFFIX)
+#include "typed_names.h"
 
 #define SUFFIX       f32
 #define OUT          float

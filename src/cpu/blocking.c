@@ -1,0 +1,48 @@
+/* blocking.c: orientation of a product, and block sizes from the caches of this machine. */
+#include "blocking.h"
+
+static int64_t magnitude(int64_t value) {
+    return value < 0 ? -value : value;
+}
+
+oriented blocking_orient(const problem *what) {
+    const isa_product *product = &isa_current()->products[what->in];
+    oriented o = {.micro = product->micro,
+                  .pack_a = product->pack_a,
+                  .pack_b = product->pack_b,
+                  .in = what->in,
+                  .out = what->out,
+                  .acc = what->acc};
+    o.k = what->k;
+    o.transposed = magnitude(what->c_row) < magnitude(what->c_col);
+    if (o.transposed) {
+        o.m = what->n, o.n = what->m;
+        o.a_row = what->b_col, o.a_col = what->b_row;
+        o.b_row = what->a_col, o.b_col = what->a_row;
+        o.c_row = what->c_col, o.c_col = what->c_row;
+    } else {
+        o.m = what->m, o.n = what->n;
+        o.a_row = what->a_row, o.a_col = what->a_col;
+        o.b_row = what->b_row, o.b_col = what->b_col;
+        o.c_row = what->c_row, o.c_col = what->c_col;
+    }
+    return o;
+}
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most) {
+    return value < least ? least : value > most ? most : value;
+}
+
+/* A panel of A and one of B share five eighths of the first-level cache; a block of A takes half of the second level's. The
+ * depth does not depend on the product, so that neither does the order of additions. */
+block_sizes blocking_defaults(const oriented *o) {
+    const cpu_facts *facts = cpu_read_facts();
+    int64_t size = numeric_size(o->micro->packed);
+    int64_t l1 = facts->l1d ? facts->l1d : 32 << 10, l2 = facts->l2 ? facts->l2 : 512 << 10;
+    int64_t kc = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, 256, 1024);
+    int64_t mc = clamp(l2 / 2 / (kc * size), 64, 1024);
+    /* Two packed chunks of at most 8 MB each; narrow results keep a chunk of sums besides. */
+    int is_narrow = (size_t)numeric_size(o->out) < (size_t)numeric_size(o->acc);
+    int64_t chunk = is_narrow ? 1024 : clamp((8 << 20) / (kc * size), 256, 4096);
+    return (block_sizes){kc, mc, chunk};
+}

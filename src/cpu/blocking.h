@@ -1,0 +1,34 @@
+/* blocking.h: how a product is cut up for the caches. (blocking.c) */
+#ifndef BLOCKING_H
+#define BLOCKING_H
+
+#include "cpu.h"
+
+/* The product as the packed kernels see it. If C's steps down its columns are shorter it is computed as its transpose,
+ * C' = B'A', so that stores run in order; a, b and c then stand for B', A' and C'. */
+typedef struct oriented {
+    const micro_kernel *micro;
+    pack_function *pack_a, *pack_b;
+    tess_type in, out, acc;
+    int64_t m, n, k;
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
+    int transposed;
+} oriented;
+oriented blocking_orient(const problem *what);
+
+/* Default block sizes for this machine's caches: depth, rows of A a core works on at once, and rows of A and columns of B
+ * that are packed together. */
+typedef struct block_sizes {
+    int64_t kc, mc, chunk;
+} block_sizes;
+block_sizes blocking_defaults(const oriented *o);
+
+static inline int64_t blocking_round_up(int64_t value, int64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+static inline int64_t blocking_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+#endif

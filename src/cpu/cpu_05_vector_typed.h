@@ -1,0 +1,45 @@
+/* The loops of cpu_05_vector, for one type (each_type.h). Sums are kept in LANES partial sums, which are added in pairs
+ * at the end: the order is the same for every element. */
+
+/* Σ row[p]·x[p], both contiguous. */
+static SUM TYPED(dot)(const IN *row, const SUM *x, int64_t k) {
+    SUM lane[LANES] = {0};
+    int64_t p = 0;
+    for (; p + LANES <= k; p += LANES)
+        for (int i = 0; i < LANES; i++) lane[i] += LOAD(row[p + i]) * x[p + i];
+    for (int i = 0; p < k; p++, i++) lane[i] += LOAD(row[p]) * x[p];
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int i = 0; i < width; i++) lane[i] += lane[i + width];
+    return lane[0];
+}
+
+static void TYPED(dots)(const vector_part *part, void *sums, const void *x) {
+    SUM *sum = sums;
+    for (int64_t i = 0; i < part->count; i++)
+        sum[i] = TYPED(dot)((const IN *)part->matrix + i * part->count_stride, x, part->k);
+}
+
+/* Columns of the matrix are contiguous (or nothing is): add four of them at a time into the sums. */
+static void TYPED(columns)(const vector_part *part, void *sums, const void *vector) {
+    const SUM *x = vector;
+    SUM *restrict sum = sums;
+    int64_t count = part->count, along = part->count_stride, deep = part->depth_stride, p = 0;
+    for (int64_t i = 0; i < count; i++) sum[i] = 0;
+    for (; along == 1 && p + 4 <= part->k; p += 4) {
+        const IN *restrict c0 = (const IN *)part->matrix + p * deep, *restrict c1 = c0 + deep;
+        const IN *restrict c2 = c1 + deep, *restrict c3 = c2 + deep;
+        SUM x0 = x[p], x1 = x[p + 1], x2 = x[p + 2], x3 = x[p + 3];
+        for (int64_t i = 0; i < count; i++)
+            sum[i] = (((sum[i] + LOAD(c0[i]) * x0) + LOAD(c1[i]) * x1) + LOAD(c2[i]) * x2) + LOAD(c3[i]) * x3;
+    }
+    for (; p < part->k; p++) {
+        const IN *column = (const IN *)part->matrix + p * deep;
+        for (int64_t i = 0; i < count; i++) sum[i] += LOAD(column[i * along]) * x[p];
+    }
+}
+
+/* The vector, widened and made contiguous. */
+static void TYPED(gather)(const void *from, int64_t stride, int64_t k, void *to) {
+    SUM *out = to;
+    for (int64_t p = 0; p < k; p++) out[p] = LOAD(((const IN *)from)[p * stride]);
+}

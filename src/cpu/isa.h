@@ -1,0 +1,69 @@
+/* isa.h: one set of micro-kernels per instruction set, chosen at run time.
+ *
+ * The contract of a micro-kernel. It multiplies a panel of A, `mr` rows, by a panel of B, `nr` columns, and merges
+ * the mr×nr sums into C: C = alpha*sum + beta*C, where C's rows are contiguous and `c_row` elements apart. beta = 0
+ * does not read C. Products are added in order of depth, from zero, so an element's bits do not depend on which of
+ * the two functions computed it, nor on the tile it lies in. Panels never end early: edges are padded with
+ * zeros and their sums go to a tile of scratch memory.
+ *
+ *   multiply   A's panel is packed: for each step of depth, `mr` elements of one column
+ *   direct     A is read where it lies, `a_row` and `a_col` elements apart; the tile is `rows` (a power of two, up to
+ *              direct_rows) by `vectors` (up to nr / lanes) vectors of `lanes` columns. NULL where there is none
+ *
+ * Rows of B's panel are contiguous and `b_row` elements apart: nr if it is packed, B's own stride if not. */
+#ifndef ISA_H
+#define ISA_H
+
+#include "../device.h"
+
+typedef struct micro_call {
+    int64_t depth; /* elements of k; a multiple of `group` */
+    const void *a, *b;
+    int64_t a_row, a_col, b_row; /* a_row and a_col only for `direct` */
+    void *c;
+    int64_t c_row;
+    double alpha, beta;
+} micro_call;
+
+typedef struct micro_kernel {
+    int mr, nr;
+    int group;        /* the depth is padded with zeros to a multiple of this */
+    tess_type packed; /* the type of the panels' elements */
+    void (*multiply)(const micro_call *call);
+    void (*direct)(const micro_call *call, int rows, int vectors);
+    int direct_rows, lanes;
+} micro_kernel;
+
+/* What is packed: `count` rows of A (or columns of B), `depth` elements deep, in panels of `width`. */
+typedef struct pack_source {
+    const char *data; /* its first element */
+    int64_t count, depth;
+    int64_t count_stride, depth_stride; /* in elements */
+} pack_source;
+
+/* Packs panels [first, last) of ⌈count/width⌉, each `width` by the padded depth, in the order the micro-kernel wants;
+ * what lies beyond count or depth is zero. `to` is where panel 0 would be. */
+typedef void pack_function(const pack_source *from, int width, int64_t first, int64_t last, void *to);
+
+/* How one input type is multiplied: with which micro-kernel, and packed by what. */
+typedef struct isa_product {
+    const micro_kernel *micro;
+    pack_function *pack_a, *pack_b;
+} isa_product;
+
+typedef struct cpu_isa {
+    const char *name;  /* what TESSERA_CPU_ISA takes: "avx512" */
+    const char *label; /* what people read: "AVX-512" */
+    int (*supported)(void);
+    isa_product products[6]; /* by tess_type of A and B */
+} cpu_isa;
+
+/* At least as many as the elements of any tile. */
+enum { ISA_LARGEST_TILE = 1024 };
+
+/* The best instruction set of this machine, or the lesser one TESSERA_CPU_ISA names. Decided once per process. */
+const cpu_isa *isa_current(void);
+/* Refuses a TESSERA_CPU_ISA that names none of this machine's. */
+tess_status isa_check_environment(sentence *why);
+
+#endif

@@ -1,0 +1,58 @@
+/* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels for sums
+ * in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS, VECTORS, perhaps FROM_LANES, and SEPARATE. */
+#include <string.h>
+
+#include "isa.h"
+
+/* Rows of the tiles that are read in place: they need registers for A's addresses too. */
+#if ROWS >= 8
+#define DIRECT_ROWS 8
+#else
+#define DIRECT_ROWS 4
+#endif
+
+#define TEMPLATE "pack_typed.h"
+#include "each_type.h"
+
+#define SUFFIX       f32
+#define ELEMENT      float
+#define TO_SCALAR(x) ((float)(x))
+#include "micro_typed.h"
+#undef SUFFIX
+#undef ELEMENT
+#undef TO_SCALAR
+
+#define SUFFIX       f64
+#define ELEMENT      double
+#define TO_SCALAR(x) (x)
+#include "micro_typed.h"
+#undef SUFFIX
+#undef ELEMENT
+#undef TO_SCALAR
+
+#define SUFFIX       i32
+#define ELEMENT      uint32_t
+#define TO_SCALAR(x) ((uint32_t)(int64_t)(x))
+#include "micro_typed.h"
+#undef SUFFIX
+#undef ELEMENT
+#undef TO_SCALAR
+
+#define MICRO_KERNEL(type, size, suffix)                                                              \
+    {                                                                                                 \
+        ROWS, VECTORS *VECTOR_BYTES / size, 1, type, multiply_##suffix, direct_##suffix, DIRECT_ROWS, \
+            VECTOR_BYTES / size                                                                       \
+    }
+static const micro_kernel micro_f32 = MICRO_KERNEL(TESS_F32, 4, f32);
+static const micro_kernel micro_f64 = MICRO_KERNEL(TESS_F64, 8, f64);
+static const micro_kernel micro_i32 = MICRO_KERNEL(TESS_I32, 4, i32);
+_Static_assert(ROWS *VECTORS *VECTOR_BYTES / 4 <= ISA_LARGEST_TILE, "tiles must fit ISA_LARGEST_TILE");
+
+/* 16-bit inputs are widened to f32 as they are packed, i8 to i32. */
+#define ISA_PRODUCT(micro, pack) \
+    { &micro, pack, pack }
+#define ISA_FLOATS                                                                                \
+    [TESS_F32] = ISA_PRODUCT(micro_f32, pack_f32), [TESS_F64] = ISA_PRODUCT(micro_f64, pack_f64), \
+    [TESS_F16] = ISA_PRODUCT(micro_f32, pack_f16), [TESS_BF16] = ISA_PRODUCT(micro_f32, pack_bf16)
+#define ISA_INTEGERS \
+    [TESS_I32] = ISA_PRODUCT(micro_i32, pack_i32), [TESS_I8] = ISA_PRODUCT(micro_i32, pack_i8)
