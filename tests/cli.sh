@@ -209,7 +209,7 @@ bench_measures() {
     run bench 1 64 --peer none $quick
     expect_status 'short form' 0
     expect_text 'short form: verified' out 'yes'
-    run bench --sizes 16 --peer none $quick
+    run bench --shape 16x1x16 --peer none $quick
     expect_status 'the whole ladder' 0
     expect_same 'the whole ladder: a row each' "$(($(wc -l < all) - 1))" "$(grep -c ' yes$' out)"
     run bench auto --shape 17x19x23 --layout tn --ld-pad 3 --batch 2 --alpha -2 --beta 3 --type f64,bf16:f32,i8 \
