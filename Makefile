@@ -93,9 +93,16 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 # Each instruction set has a file of its own, which the library enters only where the CPU has it.
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 ifeq ($(ARCH),x86_64)
+AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512 -ffp-contract=fast
+AMX    := -mamx-tile -mamx-int8 -mamx-bf16
 $(BUILD)/src/cpu/isa_avx2.o: FILE_CFLAGS := -mavx2 -mfma -mf16c -ffp-contract=fast
-$(BUILD)/src/cpu/isa_avx512.o: FILE_CFLAGS := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c \
-    -mprefer-vector-width=512 -ffp-contract=fast
+$(BUILD)/src/cpu/isa_avx512.o: FILE_CFLAGS := $(AVX512)
+$(BUILD)/src/cpu/isa_avx512_vnni.o: FILE_CFLAGS := $(AVX512) -mavx512vnni
+# AMX is younger than some compilers, and Linux has to be asked for it.
+ifeq ($(shell uname -s)$(shell $(CC) $(AMX) -fsyntax-only -x c /dev/null 2>/dev/null && echo yes),Linuxyes)
+$(BUILD)/src/cpu/isa_amx.o: FILE_CFLAGS := $(AVX512) $(AMX) -DWITH_AMX
+$(BUILD)/src/cpu/isa.o: FILE_CFLAGS := -DWITH_AMX
+endif
 endif
 ifeq ($(ARCH),aarch64)
 $(BUILD)/src/cpu/isa_neon.o: FILE_CFLAGS := -ffp-contract=fast

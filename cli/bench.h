@@ -1,7 +1,7 @@
 /* bench.h: what `tessera bench` was asked to measure, and what one measurement found.
  *
- *   cmd_bench.c    the options, the loop over types, threads, shapes, kernels and peers
- *   bench_case.c   verifies and times one kernel on one product, beside one peer
+ *   cmd_bench.c    the loop over types, threads, shapes and kernels
+ *   bench_case.c   verifies and times one kernel on one product, beside its peers
  *   bench_table.c  a measurement as a row of the table
  */
 #ifndef BENCH_H
@@ -44,11 +44,20 @@ typedef enum bench_state {
     BENCH_STOPPED  /* interrupted, or an error that was said */
 } bench_state;
 
-/* One row: a kernel (or a peer alone) on one product. */
+/* What the device can do at best with the threads of a case; NaN where it is not known. */
+typedef struct bench_limits {
+    double flops; /* of multiply-adds a second, for the type of the case */
+    double bytes; /* read from memory a second */
+} bench_limits;
+
+/* A kernel (or a peer alone) on one product: a row for each peer beside it, or one row without. */
 typedef struct bench_case {
-    const tess_kernel_info *kernel; /* number 0: the peer alone */
-    const peer *peer;               /* NULL: nothing beside it */
+    const tess_kernel_info *kernel; /* number 0: a peer alone */
+    const peer *alone;              /* which one */
+    const peer *peers[BENCH_PEERS_MAX];
+    size_t peer_count;
     int threads;
+    bench_limits limits;
 } bench_case;
 
 typedef struct bench_result {
@@ -57,9 +66,10 @@ typedef struct bench_result {
     char why[256];   /* if it was not measured */
     bool checked;
     double rel_error, max_error;
-    timing_summary own, peer;
-    double call; /* seconds of a single tess_gemm call; NaN if not measured */
-    double cpu;  /* CPU seconds of one product */
+    timing_summary own, peers[BENCH_PEERS_MAX];
+    double ratios[BENCH_PEERS_MAX]; /* a peer's time over ours: the median of the rounds */
+    double call;                    /* seconds of a single tess_gemm call; NaN if not measured */
+    double cpu;                     /* CPU seconds of one product */
     int64_t iterations;
     double clock_mhz;
 } bench_result;
@@ -75,9 +85,14 @@ extern const table_column bench_columns[];
 extern const size_t bench_column_count;
 /* Hides from people what all rows have in common. */
 void bench_prepare_table(table *t, const bench_request *r);
-void bench_add_row(table *t, const bench_request *r, const bench_case *c, const problem *p,
-                   const bench_result *result);
+void bench_add_rows(table *t, const bench_request *r, const bench_case *c, const problem *p,
+                    const bench_result *result);
 
 double bench_gflops(const problem_spec *spec, double seconds);
+/* The type whose peak a product is held against: 16-bit types compute in f32. False for integers, which have
+ * none. */
+bool bench_peak_type(problem_types types, tess_type *type);
+/* Whether a product of a matrix and a vector is among the shapes: those are held against the bandwidth. */
+bool bench_has_vectors(const bench_request *r);
 
 #endif

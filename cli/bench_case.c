@@ -1,7 +1,7 @@
-/* bench_case.c: verifies and times one kernel on one product, beside one peer.
+/* bench_case.c: verifies and times one kernel on one product, beside its peers.
  *
- * Invariant: nothing is timed whose result was not found right just before (unless --no-verify), and both
- * sides of a comparison are timed in turns, so that what slows the machine slows both.
+ * Invariant: nothing is timed whose result was not found right just before (unless --no-verify), and all
+ * sides of a comparison are timed in turns, so that what slows the machine slows them all.
  */
 #include "bench.h"
 #include "environment.h"
@@ -19,15 +19,18 @@ static const double SHORTEST_SAMPLE = 1e-3;
 static const double SETTLE = 1e-3;
 /* A product shorter than this is called once, untimed, before each sample, to wake its own threads. */
 static const double WAKE_BELOW = 5e-3;
+/* A product longer than this is warm from being verified: its first call is a sample already. */
+static const double WARM_ABOVE = 0.5;
 
-/* One of the two things that are timed: a plan, or a peer. */
+/* One of the things that are timed: a plan, or a peer. */
 typedef struct side {
     const problem *p;
     tess_plan *plan;
     const peer *peer;
     double seconds; /* of one call, roughly */
     int64_t repeats;
-    double cpu; /* CPU seconds of all samples */
+    double calibration_cpu; /* CPU seconds */
+    double cpu;             /* of all samples */
     int64_t calls;
     double samples[MOST_SAMPLES];
 } side;
@@ -128,7 +131,7 @@ static void flush_caches(const bench_request *r) {
 
 /* Runs until the time of one call is known well enough to choose how many make a sample. */
 static void calibrate(const bench_request *r, side *s) {
-    double start = timing_now(), elapsed = 0;
+    double cpu = timing_cpu(), start = timing_now(), elapsed = 0;
     int64_t calls = 0;
     do {
         run_once(s);
@@ -136,6 +139,7 @@ static void calibrate(const bench_request *r, side *s) {
         elapsed = timing_now() - start;
     } while (elapsed < 2e-3 && calls < 1000);
     s->seconds = elapsed / (double)calls;
+    s->calibration_cpu = timing_cpu() - cpu;
     double sample = fmax(SHORTEST_SAMPLE, r->min_time / 40);
     double repeats = s->seconds > 0 ? ceil(sample / s->seconds) : MOST_REPEATS;
     s->repeats = r->cold ? 1 : (int64_t)fmin(fmax(repeats, 1), MOST_REPEATS);
@@ -157,11 +161,26 @@ static size_t fewest_samples(double seconds) {
     return seconds > 3 ? 2 : seconds > 0.5 ? 3 : 7;
 }
 
+/* Where all sides take long, calibrating them was a first round. Returns the number of rounds: 0 or 1. */
+static size_t keep_calibration(const bench_request *r, side *sides, size_t side_count) {
+    for (size_t i = 0; i < side_count; i++)
+        if (r->cold || sides[i].seconds < WARM_ABOVE) return 0;
+    for (size_t i = 0; i < side_count; i++) {
+        sides[i].samples[0] = sides[i].seconds;
+        sides[i].cpu = sides[i].calibration_cpu;
+        sides[i].calls = 1;
+    }
+    return 1;
+}
+
 /* Samples the sides in turns. Returns how many each has, 0 if interrupted. */
 static size_t take_samples(const bench_request *r, side *sides, size_t side_count) {
-    for (size_t i = 0; i < side_count; i++) calibrate(r, &sides[i]);
-    size_t fewest = fewest_samples(sides[0].seconds), count = 0;
-    double spent = 0;
+    for (size_t i = 0; i < side_count; i++) {
+        if (interrupt_came()) return 0;
+        calibrate(r, &sides[i]);
+    }
+    size_t fewest = fewest_samples(sides[0].seconds), count = keep_calibration(r, sides, side_count);
+    double spent = count > 0 ? sides[0].samples[0] : 0;
     for (;; count++) {
         if (r->samples > 0 ? count >= (size_t)r->samples : spent >= r->min_time && count >= fewest) break;
         if (count == MOST_SAMPLES) break;
@@ -192,6 +211,14 @@ static double time_calls(const bench_request *r, const bench_case *c, const prob
     return timing_summarize(samples, count).median;
 }
 
+/* What happens to the machine from one round to the next cancels in a ratio of samples taken in one round, but
+ * not in a ratio of medians that may come from different rounds. */
+static double median_ratio(const double *above, const double *below, size_t count) {
+    double ratios[MOST_SAMPLES];
+    for (size_t i = 0; i < count; i++) ratios[i] = above[i] / below[i];
+    return timing_summarize(ratios, count).median;
+}
+
 static void time_sides(const bench_request *r, const bench_case *c, side *sides, size_t side_count,
                        bench_result *result) {
     size_t count = take_samples(r, sides, side_count);
@@ -199,10 +226,14 @@ static void time_sides(const bench_request *r, const bench_case *c, side *sides,
         result->state = BENCH_STOPPED;
         return;
     }
+    /* The ratios first: a summary sorts the samples. */
+    for (size_t i = 1; i < side_count; i++) {
+        result->ratios[i - 1] = median_ratio(sides[i].samples, sides[0].samples, count);
+        result->peers[i - 1] = timing_summarize(sides[i].samples, count);
+    }
     result->own = timing_summarize(sides[0].samples, count);
     result->cpu = sides[0].cpu / (double)sides[0].calls;
     result->iterations = sides[0].calls;
-    if (side_count > 1) result->peer = timing_summarize(sides[1].samples, count);
     if (sides[0].plan != NULL) result->call = time_calls(r, c, sides[0].p, result->own.median);
     result->clock_mhz = environment_clock_mhz();
     result->state = BENCH_MEASURED;
@@ -234,15 +265,14 @@ void bench_measure(const bench_request *r, const bench_case *c, problem *p, benc
                              .call = none,
                              .cpu = none,
                              .own = nothing,
-                             .peer = nothing,
                              .clock_mhz = none};
-    bool alone = c->kernel->number == KERNELS_PEER;
-    side sides[2] = {{.p = p, .peer = alone ? c->peer : NULL}, {.p = p, .peer = c->peer}};
-    if (alone)
-        snprintf(result->kernel, sizeof result->kernel, "%s", c->peer->name);
+    side sides[1 + BENCH_PEERS_MAX] = {{.p = p, .peer = c->alone}};
+    for (size_t i = 0; i < c->peer_count; i++) sides[1 + i] = (side){.p = p, .peer = c->peers[i]};
+    if (c->alone != NULL)
+        snprintf(result->kernel, sizeof result->kernel, "%s", c->alone->name);
     else if ((sides[0].plan = plan_case(r, c, p, result)) == NULL)
         return;
-    if (verify(r, &sides[0], p, result)) time_sides(r, c, sides, alone || c->peer == NULL ? 1 : 2, result);
+    if (verify(r, &sides[0], p, result)) time_sides(r, c, sides, 1 + c->peer_count, result);
     tess_free_plan(sides[0].plan);
 }
 

@@ -38,19 +38,20 @@ static const args_option options[] = {
     ARGS_QUIET_ROW,
 };
 
-const args_spec bench_spec =
-    {"bench",
-     "[KERNEL] [MAXSIZE]",
-     2,
-     "Measure kernels beside a BLAS library; wrong results are never timed",
-     "  tessera bench                the whole ladder of the device\n"
-     "  tessera bench 3 2048         kernel number 3 on sizes 128, 256 ... 2048\n"
-     "  tessera bench 0              the peer alone\n"
-     "  tessera bench 'cpu_0[4-6]*' --sizes 1000 --type f32,f64 --csv -\n\n"
-     "Each case is verified, warmed up, and sampled in turns with the peer. Shown are the median, the noise\n"
-     "((90th - 10th percentile) / median) and the ratio: how many times faster than the peer.\n",
-     options,
-     sizeof options / sizeof *options};
+const args_spec bench_spec = {
+    "bench",
+    "[KERNEL] [MAXSIZE]",
+    2,
+    "Measure kernels beside a BLAS library; wrong results are never timed",
+    "  tessera bench                the whole ladder of the device\n"
+    "  tessera bench 3 2048         kernel number 3 on sizes 128, 256 ... 2048\n"
+    "  tessera bench 0              the peer alone\n"
+    "  tessera bench 'cpu_0[4-6]*' --sizes 1000 --type f32,f64 --csv -\n\n"
+    "Each case is verified, warmed up, and sampled in turns with the peers. Shown are the median time, its\n"
+    "share of the device's measured peak (of its bandwidth too, where A or B is a vector), the noise ((90th\n"
+    "- 10th percentile) / median) and the ratio, the median of all rounds: above 1 the peer is slower.\n",
+    options,
+    sizeof options / sizeof *options};
 
 bool bench_read_types(const args *a, problem_types *types, size_t most, size_t *count) {
     *count = 0;

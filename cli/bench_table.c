@@ -51,6 +51,8 @@ enum {
     D2H_MS,
     GFLOPS,
     PCT_PEAK,
+    GBYTES_SHOWN,
+    BANDWIDTH_SHOWN,
     PEER,
     PEER_MS,
     PEER_GFLOPS,
@@ -63,7 +65,9 @@ enum {
     POWER_W,
     THROTTLED,
     WORKSPACE_BYTES,
-    MODE
+    MODE,
+    GBYTES_S,
+    PCT_BANDWIDTH
 };
 
 const table_column bench_columns[] = {
@@ -106,7 +110,9 @@ const table_column bench_columns[] = {
     [H2D_MS] = {"h2d_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
     [D2H_MS] = {"d2h_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
     [GFLOPS] = {"gflops", "GFLOPS", TABLE_RATE, TABLE_IN_FILES, 6},
-    [PCT_PEAK] = {"pct_peak", NULL, TABLE_PERCENT, TABLE_IN_FILES, 0},
+    [PCT_PEAK] = {"pct_peak", "peak", TABLE_PERCENT, TABLE_IN_FILES, 5},
+    [GBYTES_SHOWN] = {"gbytes_s", "GB/s", TABLE_RATE, 0, 5},
+    [BANDWIDTH_SHOWN] = {"pct_bandwidth", "bandwidth", TABLE_PERCENT, 0, 0},
     [PEER] = {"peer", "peer", TABLE_TEXT, TABLE_IN_FILES, 0},
     [PEER_MS] = {"peer_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
     [PEER_GFLOPS] = {"peer_gflops", "peer GFLOPS", TABLE_RATE, TABLE_IN_FILES, 0},
@@ -120,6 +126,8 @@ const table_column bench_columns[] = {
     [THROTTLED] = {"throttled", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
     [WORKSPACE_BYTES] = {"workspace_bytes", NULL, TABLE_BYTES, TABLE_IN_FILES, 0},
     [MODE] = {"mode", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
+    [GBYTES_S] = {"gbytes_s", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+    [PCT_BANDWIDTH] = {"pct_bandwidth", NULL, TABLE_PERCENT, TABLE_IN_FILES, 0},
 };
 const size_t bench_column_count = sizeof bench_columns / sizeof *bench_columns;
 
@@ -127,8 +135,19 @@ double bench_gflops(const problem_spec *spec, double seconds) {
     return problem_flops(spec) / seconds / 1e9;
 }
 
+bool bench_peak_type(problem_types types, tess_type *type) {
+    *type = types.in == TESS_F64 ? TESS_F64 : TESS_F32;
+    return types.in != TESS_I32 && types.in != TESS_I8;
+}
+
+bool bench_has_vectors(const bench_request *r) {
+    for (size_t i = 0; i < r->sizes.count; i++)
+        if (problem_is_vector(r->sizes.shapes[i].m, r->sizes.shapes[i].n)) return true;
+    return false;
+}
+
 void bench_prepare_table(table *t, const bench_request *r) {
-    bool square = sizes_all_square(&r->sizes), floating = false;
+    bool square = sizes_all_square(&r->sizes), compared = false, peaked = false;
     for (size_t i = 0; i < r->kernels.count; i++) {
         bool unknown = r->kernels.kernels[i].number < 0;
         table_widen(t, KERNEL, unknown ? 28 : strlen(r->kernels.kernels[i].name));
@@ -138,14 +157,20 @@ void bench_prepare_table(table *t, const bench_request *r) {
         char name[16];
         problem_show_types(r->types[i], name);
         table_widen(t, TYPE, strlen(name));
-        floating = floating || r->types[i].in == TESS_F32 || r->types[i].in == TESS_F64;
+        compared = compared || r->types[i].in == TESS_F32 || r->types[i].in == TESS_F64;
+        peaked = bench_peak_type(r->types[i], &(tess_type){TESS_F32}) || peaked;
     }
     if (!square) table_hide(t, SIZE);
     for (size_t column = M; square && column <= K; column++) table_hide(t, column);
     if (r->base.batch == 1) table_hide(t, BATCH);
     if (r->base.layout == 0) table_hide(t, LAYOUT);
     if (r->options.params == NULL) table_hide(t, PARAMS);
-    if (r->peer_count > 0 && floating) return;
+    if (!peaked) table_hide(t, PCT_PEAK);
+    if (!bench_has_vectors(r)) {
+        table_hide(t, GBYTES_SHOWN);
+        table_hide(t, BANDWIDTH_SHOWN);
+    }
+    if (r->peer_count > 0 && compared) return;
     for (size_t column = PEER; column <= RATIO; column++) table_hide(t, column);
 }
 
@@ -172,6 +197,17 @@ static void set_product(table *t, const bench_request *r, const bench_case *c, c
     table_set_real(t, BETA, s->beta);
 }
 
+/* The time as a share of what the device can do at best. */
+static void set_shares(table *t, const problem_spec *s, const bench_limits *limits, double seconds) {
+    table_set_real(t, PCT_PEAK, 100 * problem_flops(s) / seconds / limits->flops);
+    if (!problem_is_vector(s->m, s->n)) return;
+    double rate = problem_bytes(s) / seconds;
+    table_set_real(t, GBYTES_S, rate / 1e9);
+    table_set_real(t, GBYTES_SHOWN, rate / 1e9);
+    table_set_real(t, PCT_BANDWIDTH, 100 * rate / limits->bytes);
+    table_set_real(t, BANDWIDTH_SHOWN, 100 * rate / limits->bytes);
+}
+
 static void set_times(table *t, const problem_spec *s, const bench_case *c, const bench_result *result) {
     table_set_count(t, SAMPLES, (int64_t)result->own.samples);
     table_set_real(t, TIME_MS, 1e3 * result->own.median);
@@ -181,12 +217,17 @@ static void set_times(table *t, const problem_spec *s, const bench_case *c, cons
     table_set_real(t, NOISE_SHOWN, result->own.noise);
     table_set_real(t, CALL_MS, 1e3 * result->call);
     table_set_real(t, GFLOPS, bench_gflops(s, result->own.median));
+    set_shares(t, s, &c->limits, result->own.median);
     table_set_real(t, CLOCK_MHZ, result->clock_mhz);
-    if (isnan(result->peer.median)) return;
-    table_set_text(t, PEER, c->peer->name);
-    table_set_real(t, PEER_MS, 1e3 * result->peer.median);
-    table_set_real(t, PEER_GFLOPS, bench_gflops(s, result->peer.median));
-    table_set_real(t, RATIO, result->peer.median / result->own.median);
+}
+
+static void set_peer(table *t, const problem_spec *s, const bench_case *c, const bench_result *result,
+                     size_t index) {
+    double seconds = result->peers[index].median;
+    table_set_text(t, PEER, c->peers[index]->name);
+    table_set_real(t, PEER_MS, 1e3 * seconds);
+    table_set_real(t, PEER_GFLOPS, bench_gflops(s, seconds));
+    table_set_real(t, RATIO, result->ratios[index]);
 }
 
 /* What Google Benchmark's tools look for. */
@@ -207,8 +248,8 @@ static void set_benchmark(table *t, const problem_spec *s, const bench_case *c, 
     if (result->state != BENCH_MEASURED) table_set_text(t, ERROR_MESSAGE, result->why);
 }
 
-void bench_add_row(table *t, const bench_request *r, const bench_case *c, const problem *p,
-                   const bench_result *result) {
+static void add_row(table *t, const bench_request *r, const bench_case *c, const problem *p,
+                    const bench_result *result) {
     bool right = result->state == BENCH_MEASURED;
     table_add_row(t);
     set_benchmark(t, &p->spec, c, result);
@@ -224,4 +265,14 @@ void bench_add_row(table *t, const bench_request *r, const bench_case *c, const 
         table_set_tone(t, VERIFIED, right ? TABLE_GOOD : TABLE_BAD);
     }
     table_set_text(t, MODE, "burst");
+}
+
+void bench_add_rows(table *t, const bench_request *r, const bench_case *c, const problem *p,
+                    const bench_result *result) {
+    size_t peers = result->state == BENCH_MEASURED ? c->peer_count : 0;
+    if (peers == 0) add_row(t, r, c, p, result);
+    for (size_t i = 0; i < peers; i++) {
+        add_row(t, r, c, p, result);
+        set_peer(t, &p->spec, c, result, i);
+    }
 }

@@ -1,4 +1,4 @@
-/* cmd_bench.c: `tessera bench`: the loop over types, threads, shapes, kernels and peers.
+/* cmd_bench.c: `tessera bench`: the loop over types, threads, shapes and kernels.
  *
  * Invariant: every product that was asked for is a row, or a note says why it is not. A row is complete: an
  * interrupted measurement leaves none.
@@ -7,6 +7,7 @@
 #include "bench_options.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "limits.h"
 #include "say.h"
 
 #include <inttypes.h>
@@ -22,8 +23,10 @@ static const double SURELY_QUICK = 2e9;
 
 /* The fastest kernel on the largest product of a ladder. */
 typedef struct best {
-    double flops, gflops, ratio;
-    char kernel[64], peer[32], shape[64];
+    double flops, gflops;
+    char shape[64];
+    bench_case c;
+    bench_result result;
 } best;
 
 typedef struct progress {
@@ -31,8 +34,9 @@ typedef struct progress {
     size_t done, total;
     bool failed, noisy;
     best best;
-    bool *refused;    /* per kernel, for this type: noted once */
-    double *per_flop; /* seconds, per kernel, as measured last; 0: not yet */
+    bench_limits limits; /* for this type and number of threads */
+    bool *refused;       /* per kernel, for this type: noted once */
+    double *per_flop;    /* seconds, per kernel, as measured last; 0: not yet */
 } progress;
 
 /* Percent between the 10th and the 90th percentile beyond which a row deserves a warning. */
@@ -48,9 +52,7 @@ static void show_shape(const problem_spec *s, char out[64]) {
 static void keep_best(best *b, const problem_spec *s, const bench_case *c, const bench_result *result) {
     double flops = problem_flops(s), gflops = bench_gflops(s, result->own.median);
     if (flops < b->flops || (flops == b->flops && gflops <= b->gflops)) return;
-    *b = (best){.flops = flops, .gflops = gflops, .ratio = result->peer.median / result->own.median};
-    snprintf(b->kernel, sizeof b->kernel, "%s", result->kernel);
-    snprintf(b->peer, sizeof b->peer, "%s", c->peer != NULL ? c->peer->name : "");
+    *b = (best){.flops = flops, .gflops = gflops, .c = *c, .result = *result};
     show_shape(s, b->shape);
 }
 
@@ -59,8 +61,9 @@ static void print_best(const bench_request *r, const best *b, problem_types type
     if (!r->out.people || b->flops == 0 || r->kernels.count < 2) return;
     problem_show_types(types, type);
     printf("fastest in %s at %s on %d thread%s: %s, %.1f GFLOPS", type, b->shape, threads,
-           threads == 1 ? "" : "s", b->kernel, b->gflops);
-    if (!isnan(b->ratio)) printf(", %.2f times %s", b->ratio, b->peer);
+           threads == 1 ? "" : "s", b->result.kernel, b->gflops);
+    for (size_t i = 0; i < b->c.peer_count; i++)
+        printf(", %.2f times %s", b->result.ratios[i], b->c.peers[i]->name);
     printf("\n");
 }
 
@@ -100,30 +103,43 @@ static bool take_result(const bench_request *r, progress *g, const bench_case *c
         if (problem_flops(&p->spec) > 0) g->per_flop[index] = result->own.median / problem_flops(&p->spec);
         break;
     }
-    bench_add_row(&g->t, r, c, p, result);
+    bench_add_rows(&g->t, r, c, p, result);
     if (r->out.people) table_print(&g->t, stdout);
     return true;
 }
 
-/* One kernel on one product, beside each peer that multiplies it; without one if there is none. */
+/* Returns false to stop. */
+static bool bench_one(const bench_request *r, progress *g, const bench_case *c, size_t index, problem *p) {
+    char shape[64];
+    bench_result result;
+    show_shape(&p->spec, shape);
+    say_progress("[%zu/%zu] %s at %s", g->done, g->total, c->alone != NULL ? c->alone->name : c->kernel->name,
+                 shape);
+    bench_measure(r, c, p, &result);
+    return take_result(r, g, c, index, p, &result) && interrupt_came() == 0;
+}
+
+/* One kernel on one product, beside all peers that multiply it. */
 static bool bench_kernel(const bench_request *r, progress *g, bench_case c, size_t index, problem *p,
                          const bool *peer_right) {
+    for (size_t i = 0; i < r->peer_count; i++)
+        if (peer_right[i]) c.peers[c.peer_count++] = &r->peers[i];
+    return bench_one(r, g, &c, index, p);
+}
+
+/* Kernel 0: each peer by itself. */
+static bool bench_peers(const bench_request *r, progress *g, bench_case c, size_t index, problem *p,
+                        const bool *peer_right) {
     char shape[64];
-    bool alone = c.kernel->number == KERNELS_PEER, ran = false;
     show_shape(&p->spec, shape);
-    for (size_t i = 0; i < r->peer_count || (!ran && !alone); i++) {
-        bool last = i >= r->peer_count;
-        if (!last && !peer_right[i]) continue;
-        c.peer = last ? NULL : &r->peers[i];
-        bench_result result;
-        say_progress("[%zu/%zu] %s at %s", g->done, g->total, alone ? c.peer->name : c.kernel->name, shape);
-        bench_measure(r, &c, p, &result);
-        if (!take_result(r, g, &c, index, p, &result)) return false;
-        ran = true;
-        if (last || interrupt_came()) break;
+    for (size_t i = 0; i < r->peer_count; i++) {
+        if (!peer_right[i]) continue;
+        c.alone = &r->peers[i];
+        if (!bench_one(r, g, &c, index, p)) return false;
     }
-    if (alone && !ran) say_note("at %s there is no row of the peer: peers multiply f32 and f64 only", shape);
-    return interrupt_came() == 0;
+    if (c.alone == NULL)
+        say_note("at %s there is no row of the peer: peers multiply f32 and f64 only", shape);
+    return true;
 }
 
 static bool bench_shape(const bench_request *r, progress *g, const problem_spec *spec, int threads) {
@@ -134,13 +150,37 @@ static bool bench_shape(const bench_request *r, progress *g, const problem_spec 
     for (size_t i = 0; go_on && i < r->peer_count; i++)
         peer_right[i] = bench_peer_is_right(r, &r->peers[i], &p, &g->failed);
     for (size_t i = 0; go_on && i < r->kernels.count; i++) {
-        const bench_case c = {.kernel = &r->kernels.kernels[i], .threads = threads};
+        const bench_case c = {.kernel = &r->kernels.kernels[i], .threads = threads, .limits = g->limits};
         g->done++;
         if (too_slow(r, g, &c, i, spec)) continue;
-        go_on = bench_kernel(r, g, c, i, &p, peer_right);
+        go_on = c.kernel->number == KERNELS_PEER ? bench_peers(r, g, c, i, &p, peer_right)
+                                                 : bench_kernel(r, g, c, i, &p, peer_right);
     }
     problem_free(&p);
     return go_on;
+}
+
+static double limit_or_nan(const bench_request *r, tess_status status, double value) {
+    if (status == TESS_OK) return value;
+    say_note("shares of the device's best are left out: %s", tess_error(r->ctx));
+    return (double)NAN;
+}
+
+/* What the cases to come are held against. */
+static bench_limits measure_limits(const bench_request *r, problem_types types) {
+    bench_limits limits = {.flops = (double)NAN, .bytes = (double)NAN};
+    tess_type type;
+    double value = 0;
+    say_progress("measuring what the device can do at best");
+    if (bench_peak_type(types, &type)) {
+        tess_status status = limits_peak(r->ctx, type, &value);
+        limits.flops = limit_or_nan(r, status, value);
+    }
+    if (bench_has_vectors(r)) {
+        tess_status status = limits_bandwidth(r->ctx, &value);
+        limits.bytes = limit_or_nan(r, status, value);
+    }
+    return limits;
 }
 
 /* All shapes with one type and one number of threads: one ladder. */
@@ -152,7 +192,8 @@ static bool bench_ladder(const bench_request *r, progress *g, problem_types type
         return false;
     }
     for (size_t i = 0; i < r->peer_count; i++) peer_set_threads(&r->peers[i], threads);
-    g->best = (best){.ratio = (double)NAN};
+    g->best = (best){0};
+    g->limits = measure_limits(r, types);
     memset(g->refused, 0, r->kernels.count * sizeof *g->refused);
     memset(g->per_flop, 0, r->kernels.count * sizeof *g->per_flop);
     for (size_t i = 0; go_on && i < r->sizes.count; i++) {

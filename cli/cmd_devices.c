@@ -1,15 +1,20 @@
-/* cmd_devices.c: `tessera devices`: the devices of this machine and the BLAS libraries found on it.
+/* cmd_devices.c: `tessera devices`: the devices of this machine, what they can do at best, and the BLAS
+ * libraries found on it.
  *
  * Invariant: what was not found is named too, with where it was looked for.
  */
 #include "commands.h"
+#include "limits.h"
 #include "output.h"
 #include "peer.h"
 #include "say.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const args_option options[] = {
+    {"measure", NULL,
+     "measure what each can do at best: multiply-adds and memory, with one thread and with all"},
     ARGS_OUTPUT_ROWS,
     {"verbose", NULL, "name every place where a peer was looked for"},
 };
@@ -21,7 +26,7 @@ const args_spec devices_spec = {"devices",
                                 options,
                                 sizeof options / sizeof *options};
 
-enum { NAME, MODEL, ISA, CORES, THREADS, L1D, L2, L3, MEMORY };
+enum { NAME, MODEL, ISA, CORES, THREADS, L1D, L2, L3, MEMORY, ONE_THREAD, ALL_THREADS = ONE_THREAD + 3 };
 static const table_column columns[] = {
     [NAME] = {"name", "device", TABLE_TEXT, TABLE_IN_FILES, 0},
     [MODEL] = {"model", "model", TABLE_TEXT, TABLE_IN_FILES, 0},
@@ -32,6 +37,22 @@ static const table_column columns[] = {
     [L2] = {"l2", "L2", TABLE_BYTES, TABLE_IN_FILES, 0},
     [L3] = {"l3", "L3", TABLE_BYTES, TABLE_IN_FILES, 0},
     [MEMORY] = {"memory", "memory", TABLE_BYTES, TABLE_IN_FILES, 0},
+    [ONE_THREAD] = {"f32_gflops_1", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+    {"f64_gflops_1", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+    {"gbytes_s_1", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+    [ALL_THREADS] = {"f32_gflops_all", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+    {"f64_gflops_all", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+    {"gbytes_s_all", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
+};
+
+/* What people see of --measure: a table of its own, because the first would grow too wide. */
+enum { AT_BEST_DEVICE, AT_BEST_THREADS, AT_BEST };
+static const table_column at_best_columns[] = {
+    [AT_BEST_DEVICE] = {"device", "at best", TABLE_TEXT, 0, 0},
+    [AT_BEST_THREADS] = {"threads", "threads", TABLE_COUNT, 0, 0},
+    [AT_BEST] = {"f32_gflops", "f32 GFLOPS", TABLE_RATE, 0, 0},
+    {"f64_gflops", "f64 GFLOPS", TABLE_RATE, 0, 0},
+    {"gbytes_s", "memory GB/s", TABLE_RATE, 0, 0},
 };
 
 /* 0 means not known. */
@@ -50,6 +71,39 @@ static void add_device(table *t, const tess_device_info *d) {
     set_bytes(t, L2, d->l2);
     set_bytes(t, L3, d->l3);
     set_bytes(t, MEMORY, d->memory);
+}
+
+enum { RATES = 3 };
+
+static bool measure_threads(tess_context *ctx, int threads, double rates[RATES]) {
+    return tess_set_threads(ctx, threads) == TESS_OK && limits_peak(ctx, TESS_F32, &rates[0]) == TESS_OK &&
+           limits_peak(ctx, TESS_F64, &rates[1]) == TESS_OK && limits_bandwidth(ctx, &rates[2]) == TESS_OK;
+}
+
+static void add_at_best(table *at_best, const tess_device_info *d, int threads, const double rates[RATES]) {
+    table_add_row(at_best);
+    table_set_text(at_best, AT_BEST_DEVICE, d->name);
+    table_set_count(at_best, AT_BEST_THREADS, threads);
+    for (size_t i = 0; i < RATES; i++) table_set_real(at_best, AT_BEST + i, rates[i] / 1e9);
+}
+
+/* Completes the last row of `t`. Where there is only one thread, what it does is also what all do. */
+static bool measure_device(const tess_device_info *d, table *t, table *at_best) {
+    tess_context *ctx = NULL;
+    double one[RATES] = {0}, all[RATES];
+    bool good = tess_open(&ctx, d->name) == TESS_OK && measure_threads(ctx, 1, one);
+    memcpy(all, one, sizeof all);
+    good = good && (d->threads == 1 || measure_threads(ctx, d->threads, all));
+    if (!good) say_error("%s could not be measured: %s", d->name, tess_error(ctx));
+    tess_close(ctx);
+    if (!good) return false;
+    for (size_t i = 0; i < RATES; i++) {
+        table_set_real(t, ONE_THREAD + i, one[i] / 1e9);
+        table_set_real(t, ALL_THREADS + i, all[i] / 1e9);
+    }
+    add_at_best(at_best, d, 1, one);
+    if (d->threads > 1) add_at_best(at_best, d, d->threads, all);
+    return true;
 }
 
 static void print_trail(const peer_trail *trail) {
@@ -78,20 +132,32 @@ void devices_print_peers(bool verbose) {
     if (found == 0) printf("  to get one: " PEER_ADVICE "\n");
 }
 
+static void print_at_best(const output *out, table *at_best) {
+    if (at_best->row_count == 0 || (!out->people && !out->markdown)) return;
+    printf("\n");
+    if (out->people) table_print(at_best, stdout);
+    if (out->markdown) table_print_markdown(at_best, stdout);
+}
+
 int devices_run(const args *a) {
     output out;
-    table t;
+    table t, at_best;
     tess_device_info d, first = {0};
+    bool good = true;
     if (!output_open(&out, a)) return EXIT_USAGE;
     table_open(&t, columns, sizeof columns / sizeof *columns);
+    table_open(&at_best, at_best_columns, sizeof at_best_columns / sizeof *at_best_columns);
     for (int i = 0; i < tess_count_devices(); i++) {
         if (tess_describe_device(i, &d) != TESS_OK) continue;
         if (i == 0) first = d;
         add_device(&t, &d);
+        if (args_given(a, "measure")) good = measure_device(&d, &t, &at_best) && good;
     }
-    bool good = output_write(&out, &t, "devices", &first, NULL);
+    good = output_write(&out, &t, "devices", &first, NULL) && good;
     bool any = t.row_count > 0;
+    print_at_best(&out, &at_best);
     table_close(&t);
+    table_close(&at_best);
     if (out.people) {
         printf("\npeers\n");
         devices_print_peers(args_given(a, "verbose"));

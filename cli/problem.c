@@ -53,6 +53,16 @@ double problem_flops(const problem_spec *s) {
     return 2.0 * (double)s->m * (double)s->n * (double)s->k * (double)s->batch;
 }
 
+double problem_bytes(const problem_spec *s) {
+    double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    double in = (double)tess_type_size(s->types.in), out = (double)tess_type_size(s->types.out);
+    return (double)s->batch * ((m * k + k * n) * in + m * n * out * (s->beta != 0 ? 2 : 1));
+}
+
+bool problem_is_vector(int64_t m, int64_t n) {
+    return m == 1 || n == 1;
+}
+
 /* Bytes of `batch` matrices of `lines` lines, `ld` elements each. */
 static bool matrix_bytes(int64_t batch, int64_t lines, int64_t ld, tess_type type, size_t *bytes) {
     int64_t total;

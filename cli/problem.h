@@ -65,5 +65,9 @@ tess_status problem_plan(const problem *p, tess_context *ctx, const tess_options
 tess_status problem_run(const problem *p, tess_plan *plan);
 
 double problem_flops(const problem_spec *spec);
+/* Bytes that must move, each once: A, B and C, and C a second time if it is read. */
+double problem_bytes(const problem_spec *spec);
+/* Whether one operand is a vector: memory, not arithmetic, then decides the time. */
+bool problem_is_vector(int64_t m, int64_t n);
 
 #endif

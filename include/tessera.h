@@ -256,6 +256,12 @@ typedef struct tess_kernel_info {
 TESS_API int tess_count_kernels(void);
 TESS_API tess_status tess_describe_kernel(int index, tess_kernel_info *info);
 
+/* What this context's device can do at best with its present number of threads, measured: operations per second of
+ * multiply-adds (two each) on registers alone, for f32 or f64; and bytes per second read from memory. Takes a tenth
+ * of a second or so; the second allocates several times the last cache. */
+TESS_API tess_status tess_measure_peak(tess_context *ctx, tess_type type, double *flops);
+TESS_API tess_status tess_measure_bandwidth(tess_context *ctx, double *bytes);
+
 /* Data to multiply. Element (i, j) depends only on seed, kind, i, j and the number of columns: never on
  * strides or type. Integer types take the integers nearest to the values. */
 typedef enum tess_fill_kind {

@@ -266,3 +266,35 @@ void tess_free_plan(tess_plan *made) {
     pthread_mutex_unlock(&made->ctx->lock);
     memory_free(made);
 }
+
+tess_status tess_measure_peak(tess_context *ctx, tess_type type, double *flops) {
+    sentence why;
+    if (!ctx || !flops)
+        return context_finish(ctx,
+                              status_fail(&why, TESS_ERROR_ARGUMENT, "tess_measure_peak: %s is NULL",
+                                          ctx ? "flops" : "ctx"),
+                              &why);
+    if (type != TESS_F32 && type != TESS_F64)
+        return context_finish(ctx,
+                              status_fail(&why, TESS_ERROR_TYPE,
+                                          "the peak is measured for f32 and f64, not %s",
+                                          tess_type_name(type)),
+                              &why);
+    pthread_mutex_lock(&ctx->lock);
+    tess_status status = ctx->device->ops->measure_peak(ctx->device, type, flops, &why);
+    pthread_mutex_unlock(&ctx->lock);
+    return context_finish(ctx, status, &why);
+}
+
+tess_status tess_measure_bandwidth(tess_context *ctx, double *bytes) {
+    sentence why;
+    if (!ctx || !bytes)
+        return context_finish(ctx,
+                              status_fail(&why, TESS_ERROR_ARGUMENT, "tess_measure_bandwidth: %s is NULL",
+                                          ctx ? "bytes" : "ctx"),
+                              &why);
+    pthread_mutex_lock(&ctx->lock);
+    tess_status status = ctx->device->ops->measure_bandwidth(ctx->device, bytes, &why);
+    pthread_mutex_unlock(&ctx->lock);
+    return context_finish(ctx, status, &why);
+}

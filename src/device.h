@@ -60,6 +60,9 @@ typedef struct device_ops {
     tess_status (*prepare)(const device *self, plan *decided, sentence *why);
     /* C = alpha*A*B + beta*C with k ≥ 1 and alpha ≠ 0. Whatever can fail does so before C is written. */
     tess_status (*run)(device *self, const plan *decided, const operands *data, sentence *why);
+    /* The measurements of tessera.h. */
+    tess_status (*measure_peak)(device *self, tess_type type, double *flops, sentence *why);
+    tess_status (*measure_bandwidth)(device *self, double *bytes, sentence *why);
     /* C = beta*C, with beta ≠ 1. */
     tess_status (*scale)(device *self, const problem *what, const operands *data, sentence *why);
 } device_ops;

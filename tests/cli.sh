@@ -129,12 +129,12 @@ nothing_matched_is_exit_1() {
 }
 
 formats_are_what_they_say() {
-    columns='schema,kernel,params,device,threads,type,compute,m,n,k,batch,layout,lda,ldb,ldc,alpha,beta,cache,samples,time_ms,p10_ms,p90_ms,noise_pct,call_ms,h2d_ms,d2h_ms,gflops,pct_peak,peer,peer_ms,peer_gflops,ratio,rel_error,max_error,verified,clock_mhz,power_w,throttled,workspace_bytes,mode'
+    columns='schema,kernel,params,device,threads,type,compute,m,n,k,batch,layout,lda,ldb,ldc,alpha,beta,cache,samples,time_ms,p10_ms,p90_ms,noise_pct,call_ms,h2d_ms,d2h_ms,gflops,pct_peak,peer,peer_ms,peer_gflops,ratio,rel_error,max_error,verified,clock_mhz,power_w,throttled,workspace_bytes,mode,gbytes_s,pct_bandwidth'
     run bench 1 --sizes 8,16 --type f32,i8 --peer none $quick --csv -
     expect_status 'csv: succeeds' 0
     expect_same 'csv: header' "$columns" "$(head -1 out)"
     expect_same 'csv: a row per type and size' 5 "$(wc -l < out | tr -d ' ')"
-    expect_same 'csv: every row has every field' 40 "$(awk -F, '{ print NF }' out | sort -u)"
+    expect_same 'csv: every row has every field' 42 "$(awk -F, '{ print NF }' out | sort -u)"
     expect_empty 'csv: quiet on stderr' err
     for command in 'devices' 'list' "bench 1 --shape 3x5x7 --peer none $quick" 'verify 1 --shape 3x4x5'; do
         # Words, not one argument: the options of the command are meant to be split.
@@ -201,7 +201,7 @@ interrupts_leave_no_half_file() {
     expect_status 'SIGINT' 130
     expect_text 'SIGINT is said' err 'interrupted'
     expect_same 'SIGINT leaves only the whole file' x.csv "$(ls stop)"
-    expect_same 'SIGINT leaves whole rows' 40 "$(awk -F, '{ print NF }' stop/x.csv | sort -u)"
+    expect_same 'SIGINT leaves whole rows' 42 "$(awk -F, '{ print NF }' stop/x.csv | sort -u)"
     expect_text 'SIGINT prints what was measured' out 'yes'
 }
 
@@ -234,6 +234,46 @@ bench_measures() {
         "$(awk -F, 'NR > 1 && $29 != "" && $31 > 0 && $32 > 0' out | wc -l | tr -d ' ')"
 }
 
+bench_compares_with_each_peer() {
+    run bench auto --sizes 32 --peer openblas,blis $quick --csv -
+    if [ "$status" -ne 0 ]; then # one of them is not on this machine
+        skipped=$((skipped + 1))
+        return
+    fi
+    expect_same 'two peers: a row each' 'openblas blis' "$(awk -F, 'NR > 1 { print $29 }' out | xargs)"
+    expect_same 'two peers: one run, one time' 1 "$(awk -F, 'NR > 1 { print $20 }' out | sort -u | wc -l | tr -d ' ')"
+    expect_same 'two peers: a ratio each' 2 "$(awk -F, 'NR > 1 && $30 > 0 && $32 > 0' out | wc -l | tr -d ' ')"
+    # One round: then the median of the ratios is the ratio of the medians.
+    run bench auto --sizes 64 --peer openblas,blis --samples 1 --quiet --csv -
+    expect_same 'two peers: the ratio is theirs over ours' 2 \
+        "$(awk -F, 'NR > 1 { off = $32 * $20 / $30 - 1; if (off < 1e-6 && off > -1e-6) print }' out | wc -l | tr -d ' ')"
+}
+
+bench_holds_against_the_machine() {
+    run bench auto --shape 64x64x64,1x512x256,512x1x256 --type f32,f64,bf16,i8 --peer none $quick --csv -
+    expect_same 'share of the peak: all but integers' 'f32 f64 bf16' \
+        "$(awk -F, 'NR > 1 && $28 > 0 { print $6 }' out | uniq | xargs)"
+    expect_same 'no share of the peak: integers' 3 "$(awk -F, '$6 == "i8" && $28 == ""' out | wc -l | tr -d ' ')"
+    expect_same 'bandwidth: products with a vector' 8 "$(awk -F, 'NR > 1 && $41 > 0 && $42 > 0' out | wc -l | tr -d ' ')"
+    expect_same 'bandwidth: no others' 4 "$(awk -F, '$8 == 64 && $41 == "" && $42 == ""' out | wc -l | tr -d ' ')"
+    run bench auto --shape 1x512x256 --beta 1 --peer none $quick --csv -
+    expect_same 'bandwidth: A, B, and C twice' '(512*256 + 256 + 2*512) * 4 bytes' \
+        "$(awk -F, 'NR > 1 { bytes = $41 * 1e6 * $20 / 4 - 512 * 256; if (bytes > 1279 && bytes < 1281) print "(512*256 + 256 + 2*512) * 4 bytes"; else print bytes }' out)"
+    run bench auto --sizes 64 --peer none $quick
+    expect_text 'the peak is shown' out 'peak'
+    expect_same 'the bandwidth is not, without a vector' 0 "$(grep -c 'GB/s' out)"
+    run bench auto --shape 64x1x64 --type i8 --peer none $quick
+    expect_text 'the bandwidth is shown' out 'GB/s'
+    expect_same 'the peak is not, for integers' 0 "$(grep -c 'peak' out)"
+    run devices --measure
+    expect_status 'devices --measure' 0
+    expect_text 'devices --measure' out 'memory GB/s'
+    run devices --measure --csv -
+    expect_same 'devices --measure: six rates' 1 "$(awk -F, '$1 == "cpu" && $10 > 0 && $11 > 0 && $12 > 0 && $13 > 0 && $14 > 0 && $15 > 0' out | wc -l | tr -d ' ')"
+    run devices --csv -
+    expect_same 'devices: the same columns' 15 "$(awk -F, '{ print NF }' out | sort -u)"
+}
+
 verify_checks() {
     run verify 1 --type f32,i8 --count 4 --max-size 40
     expect_status 'verify' 0
@@ -250,6 +290,8 @@ formats_are_what_they_say
 files_are_whole_or_untouched
 interrupts_leave_no_half_file
 bench_measures
+bench_compares_with_each_peer
+bench_holds_against_the_machine
 verify_checks
 
 if [ "$skipped" -gt 0 ]; then

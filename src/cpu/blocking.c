@@ -33,16 +33,23 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* A panel of A and one of B share five eighths of the first-level cache; a block of A takes half of the second level's. The
- * depth does not depend on the product, so that neither does the order of additions. */
+/* A panel of A and one of B share five eighths of the first-level cache, unless that makes them so short that merging their sums
+ * into C shows: then B's streams from the second level, of which a block of A takes half. The depth does not depend on the
+ * product, so that neither does the order of additions. */
 block_sizes blocking_defaults(const oriented *o) {
     const cpu_facts *facts = cpu_read_facts();
-    int64_t size = numeric_size(o->micro->packed);
+    int64_t size = numeric_size(o->micro->packed), least = size < 4 ? 1024 : 512;
     int64_t l1 = facts->l1d ? facts->l1d : 32 << 10, l2 = facts->l2 ? facts->l2 : 512 << 10;
-    int64_t kc = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, 256, 1024);
+    int64_t kc = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, 1024);
     int64_t mc = clamp(l2 / 2 / (kc * size), 64, 1024);
     /* Two packed chunks of at most 8 MB each; narrow results keep a chunk of sums besides. */
     int is_narrow = (size_t)numeric_size(o->out) < (size_t)numeric_size(o->acc);
     int64_t chunk = is_narrow ? 1024 : clamp((8 << 20) / (kc * size), 256, 4096);
     return (block_sizes){kc, mc, chunk};
+}
+
+int64_t blocking_depth(const oriented *o, int64_t kc) {
+    int64_t steps = (o->k + kc - 1) / kc, grain = kc < 64 ? 1 : 8;
+    if (o->micro->group > grain) grain = o->micro->group;
+    return steps == 0 ? kc : blocking_round_up((o->k + steps - 1) / steps, grain);
 }

@@ -23,6 +23,9 @@ typedef struct block_sizes {
 } block_sizes;
 block_sizes blocking_defaults(const oriented *o);
 
+/* The depth of a step when k is done in steps of at most `kc`: all but the last are equally deep. */
+int64_t blocking_depth(const oriented *o, int64_t kc);
+
 static inline int64_t blocking_round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }

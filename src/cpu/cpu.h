@@ -105,6 +105,10 @@ const cpu_facts *cpu_read_facts(void);
 /* TESSERA_NUM_THREADS, else OMP_NUM_THREADS, else the cores. */
 int cpu_default_threads(void);
 
+/* tess_measure_peak and tess_measure_bandwidth. (measure.c) */
+tess_status cpu_measure_peak(device *base, tess_type type, double *flops, sentence *why);
+tess_status cpu_measure_bandwidth(device *base, double *bytes, sentence *why);
+
 /* Whether cpu_04_direct takes this product. */
 int cpu_direct_takes(const problem *what);
 

@@ -5,8 +5,8 @@
  * why:     every sum was loaded and stored at every step; now each load of A or B feeds a row or column of a tile, and the
  *          copies are reused from the cache they were sized for (Goto and van de Geijn, 2008)
  *
- * The threads of a job pack NC rows of A and NC columns of B together, meet, and multiply each its own rectangle of that
- * chunk of C, MC rows at a time; then they meet again before the next KC steps overwrite the panels. In a batch of at
+ * The threads of a job pack NC rows of A and NC columns of B together, meet, and multiply rectangles of that chunk of C, MC
+ * rows at a time; then they meet again before the next KC steps overwrite the panels. In a batch of at
  * least as many products as threads, each thread does products of its own.
  *
  * The sums of one depth are rounded into C before the next are added. When C is narrower than the sums (f16, bf16) that
@@ -25,6 +25,8 @@ typedef struct team {
     char *packed_a, *packed_b, *sums;
     pool *workers;
     int threads, me;
+    _Atomic int64_t *next; /* work nobody has taken: counts on from step to step, */
+    int64_t taken;         /* and this is what it was when the present step began */
 } team;
 
 typedef struct part_sizes {
@@ -42,7 +44,7 @@ static int64_t padded_depth(const oriented *o, int64_t depth) {
 /* What one team needs, in bytes; each part begins on a cache line. */
 static part_sizes sizes_of(const oriented *o, const plan *decided) {
     int64_t element = numeric_size(o->micro->packed),
-            kc = padded_depth(o, blocking_min(decided->params[KC], o->k));
+            kc = padded_depth(o, blocking_min(blocking_depth(o, decided->params[KC]), o->k));
     int64_t rows = blocking_round_up(blocking_min(decided->params[NC], o->m), o->micro->mr);
     int64_t cols = blocking_round_up(blocking_min(decided->params[NC], o->n), o->micro->nr);
     int64_t sums = is_narrow(o) ? rows * cols * numeric_size(o->acc) : 0;
@@ -129,12 +131,28 @@ static void pack_share(const team *t, int64_t row, int64_t rows, int64_t col, in
     o->pack_b(&b, o->micro->nr, first, first + count, t->packed_b);
 }
 
+/* Threads take rectangles until none is left, several each, so that one that is held up does not hold up the rest. */
+static void multiply_share(team *t, const cpu_store *to, const cpu_grid *grid, int64_t depth) {
+    int64_t count = grid->down * grid->across;
+    for (int64_t at; (at = atomic_fetch_add(t->next, 1) - t->taken) < count;)
+        multiply_rectangle(t, to, cpu_grid_part(grid, at), depth);
+    t->taken += count + t->threads; /* each thread asked once in vain */
+}
+
+/* The sums of a chunk are complete: this thread's share of them goes to C. */
+static void flush_sums(const team *t, const cpu_store *sums, const cpu_store *c, int64_t rows, int64_t cols) {
+    int64_t first, count;
+    cpu_cut(rows, 1, t->threads, t->me, &first, &count);
+    cpu_store to = store_at(c, first, 0), from = store_at(sums, first, 0);
+    if (count > 0) cpu_store_sums(&to, from.c, sums->c_row, count, cols);
+}
+
 /* One chunk of C, over all of the depth. */
-static void multiply_chunk(const team *t, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+static void multiply_chunk(team *t, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    enum { LARGE = 1 << 18 }; /* elements of C for each thread from which several rectangles cost nothing */
     const micro_kernel *micro = t->o.micro;
-    cpu_grid grid = cpu_make_grid(rows, cols, micro->mr, micro->nr, t->threads);
-    cpu_rectangle mine = {0, 0, 0, 0};
-    if (t->me < grid.down * grid.across) mine = cpu_grid_part(&grid, t->me);
+    int64_t each = t->threads > 1 && rows * cols / t->threads >= LARGE ? 4 : 1;
+    cpu_grid grid = cpu_make_grid(rows, cols, micro->mr, micro->nr, each * t->threads);
     cpu_store c = store_at(&t->c, row, col), to = c;
     if (t->sums) to = (cpu_store){t->o.acc, t->o.acc, t->sums, blocking_round_up(cols, micro->nr), 1, 1, 0};
     for (int64_t p = 0; p < t->o.k; p += t->kc) {
@@ -143,11 +161,11 @@ static void multiply_chunk(const team *t, int64_t row, int64_t rows, int64_t col
         pack_share(t, row, rows, col, cols, p, depth);
         pool_meet(t->workers, t->threads);
         if (p > 0) to.beta = 1;
-        multiply_rectangle(t, &to, mine, padded_depth(&t->o, depth));
+        multiply_share(t, &to, &grid, padded_depth(&t->o, depth));
     }
-    if (t->sums && mine.rows > 0) {
-        cpu_store part = store_at(&c, mine.row, mine.col), sums = store_at(&to, mine.row, mine.col);
-        cpu_store_sums(&part, sums.c, to.c_row, mine.rows, mine.cols);
+    if (t->sums) {
+        pool_meet(t->workers, t->threads);
+        flush_sums(t, &to, &c, rows, cols);
     }
 }
 
@@ -171,7 +189,7 @@ static void run(cpu_job *job, int thread) {
               .threads = alone ? 1 : job->threads};
     part_sizes sizes = sizes_of(&t.o, decided);
     t.me = alone ? 0 : thread;
-    t.kc = decided->params[KC];
+    t.kc = blocking_depth(&t.o, decided->params[KC]);
     t.mc = blocking_round_up(decided->params[MC], t.o.micro->mr);
     t.chunk_rows = blocking_round_up(decided->params[NC], t.o.micro->mr);
     t.chunk_cols = blocking_round_up(decided->params[NC], t.o.micro->nr);
@@ -179,6 +197,8 @@ static void run(cpu_job *job, int thread) {
     t.packed_a = job->scratch + (alone ? (size_t)thread * (sizes.a + sizes.b + sizes.sums) : 0);
     t.packed_b = t.packed_a + sizes.a;
     t.sums = sizes.sums ? t.packed_b + sizes.b : NULL;
+    _Atomic int64_t own = 0;
+    t.next = alone ? &own : &job->next;
     int64_t count = decided->what.batch.count;
     for (int64_t i = 0; alone ? (i = atomic_fetch_add(&job->next, 1)) < count : i < count; i++) {
         cpu_product product = cpu_product_at(job, i);

@@ -45,7 +45,7 @@ static size_t edge_size(const oriented *o, int64_t kc) {
 
 static size_t scratch_size(const plan *decided, int threads) {
     oriented o = blocking_orient(&decided->what);
-    return edge_size(&o, decided->params[KC]) * (size_t)threads;
+    return edge_size(&o, blocking_depth(&o, decided->params[KC])) * (size_t)threads;
 }
 
 /* A column of tiles, `vectors` wide, of which `cols` exist in C. */
@@ -88,7 +88,7 @@ static int64_t rows_at_once(const oriented *o, int64_t depth) {
 /* `part` over the steps [p, p + call->depth) of k. */
 static void multiply_steps(const direct *d, micro_call *call, cpu_rectangle part, int64_t p) {
     const oriented *o = &d->o;
-    int lanes = o->micro->lanes, most = o->micro->nr / lanes;
+    int lanes = o->micro->lanes, most = o->micro->direct_vectors;
     int64_t end = part.col + part.cols, end_row = part.row + part.rows, over = part.cols % lanes;
     int64_t step = rows_at_once(o, call->depth);
     if (over) {
@@ -130,7 +130,8 @@ static void set_product(direct *d, const cpu_product *product) {
 /* Threads take rectangles of products until none is left; a single product on one thread needs no sharing out. */
 static void run(cpu_job *job, int thread) {
     const problem *what = &job->decided->what;
-    direct d = {.o = blocking_orient(what), .kc = job->decided->params[KC], .edge = job->scratch};
+    direct d = {.o = blocking_orient(what), .edge = job->scratch};
+    d.kc = blocking_depth(&d.o, job->decided->params[KC]);
     if (job->threads == 1 && what->batch.count == 1) {
         cpu_product product = cpu_product_at(job, 0);
         set_product(&d, &product);
@@ -139,7 +140,8 @@ static void run(cpu_job *job, int thread) {
     }
     d.edge += (size_t)thread * edge_size(&d.o, d.kc);
     int64_t parts = job->threads > what->batch.count ? job->threads : 1;
-    cpu_grid grid = cpu_make_grid(d.o.m, d.o.n, d.o.micro->direct_rows, d.o.micro->nr, parts);
+    cpu_grid grid = cpu_make_grid(d.o.m, d.o.n, d.o.micro->direct_rows,
+                                  (int64_t)d.o.micro->direct_vectors * d.o.micro->lanes, parts);
     int64_t per_product = grid.down * grid.across, total = per_product * what->batch.count;
     for (int64_t at; (at = atomic_fetch_add(&job->next, 1)) < total;) {
         cpu_product product = cpu_product_at(job, at / per_product);

@@ -7,7 +7,7 @@
  * time. Threads share out the results, never the depth. */
 #include "cpu.h"
 
-enum { LANES = 32, CHUNK = 1024 };
+enum { LANES = 32, CHUNK = 4096, TOGETHER = 4 };
 
 /* `count` results, a row of the matrix each; row i begins at matrix + i*count_stride. */
 typedef struct vector_part {

@@ -19,18 +19,19 @@ static void TYPED(dots)(const vector_part *part, void *sums, const void *x) {
         sum[i] = TYPED(dot)((const IN *)part->matrix + i * part->count_stride, x, part->k);
 }
 
-/* Columns of the matrix are contiguous (or nothing is): add four of them at a time into the sums. */
+/* Columns of the matrix are contiguous (or nothing is): TOGETHER of them are added into the sums at a time, in order. */
 static void TYPED(columns)(const vector_part *part, void *sums, const void *vector) {
     const SUM *x = vector;
     SUM *restrict sum = sums;
     int64_t count = part->count, along = part->count_stride, deep = part->depth_stride, p = 0;
     for (int64_t i = 0; i < count; i++) sum[i] = 0;
-    for (; along == 1 && p + 4 <= part->k; p += 4) {
-        const IN *restrict c0 = (const IN *)part->matrix + p * deep, *restrict c1 = c0 + deep;
-        const IN *restrict c2 = c1 + deep, *restrict c3 = c2 + deep;
-        SUM x0 = x[p], x1 = x[p + 1], x2 = x[p + 2], x3 = x[p + 3];
-        for (int64_t i = 0; i < count; i++)
-            sum[i] = (((sum[i] + LOAD(c0[i]) * x0) + LOAD(c1[i]) * x1) + LOAD(c2[i]) * x2) + LOAD(c3[i]) * x3;
+    for (; along == 1 && p + TOGETHER <= part->k; p += TOGETHER) {
+        const IN *restrict column = (const IN *)part->matrix + p * deep;
+        for (int64_t i = 0; i < count; i++) {
+            SUM total = sum[i];
+            for (int q = 0; q < TOGETHER; q++) total += LOAD(column[q * deep + i]) * x[p + q];
+            sum[i] = total;
+        }
     }
     for (; p < part->k; p++) {
         const IN *column = (const IN *)part->matrix + p * deep;

@@ -179,5 +179,7 @@ const device_ops cpu_device_ops = {
     .choose = choose,
     .prepare = prepare,
     .run = run,
+    .measure_peak = cpu_measure_peak,
+    .measure_bandwidth = cpu_measure_bandwidth,
     .scale = scale,
 };

@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cpu_isa isa_portable, isa_neon, isa_neon_dot, isa_avx2, isa_avx512;
+extern const cpu_isa isa_portable, isa_neon, isa_neon_dot, isa_avx2, isa_avx512, isa_avx512_vnni, isa_amx;
 
 static const cpu_isa *const compiled_in[] = {
 #if defined(__aarch64__)
     &isa_neon_dot,
     &isa_neon,
 #elif defined(__x86_64__)
-    &isa_avx512,
-    &isa_avx2,
+#ifdef WITH_AMX
+    &isa_amx,
+#endif
+    &isa_avx512_vnni, &isa_avx512, &isa_avx2,
 #endif
     &isa_portable,
     NULL,

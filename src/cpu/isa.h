@@ -8,7 +8,7 @@
  *
  *   multiply   A's panel is packed: for each step of depth, `mr` elements of one column
  *   direct     A is read where it lies, `a_row` and `a_col` elements apart; the tile is `rows` (a power of two, up to
- *              direct_rows) by `vectors` (up to nr / lanes) vectors of `lanes` columns. NULL where there is none
+ *              direct_rows) by `vectors` (up to direct_vectors) vectors of `lanes` columns. NULL where there is none
  *
  * Rows of B's panel are contiguous and `b_row` elements apart: nr if it is packed, B's own stride if not. */
 #ifndef ISA_H
@@ -31,7 +31,10 @@ typedef struct micro_kernel {
     tess_type packed; /* the type of the panels' elements */
     void (*multiply)(const micro_call *call);
     void (*direct)(const micro_call *call, int rows, int vectors);
-    int direct_rows, lanes;
+    int direct_rows, direct_vectors, lanes;
+    /* Does `rounds` rounds of independent multiply-adds on registers; returns how many operations that was. NULL where
+     * no peak is measured. */
+    double (*peak)(int64_t rounds);
 } micro_kernel;
 
 /* What is packed: `count` rows of A (or columns of B), `depth` elements deep, in panels of `width`. */

@@ -4,6 +4,7 @@
 #include <arm_neon.h>
 #include <sys/auxv.h>
 
+#define REGISTERS_32
 #define VECTOR_BYTES 16
 #define ROWS         8
 #define VECTORS      3

@@ -1,14 +1,17 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels for sums
- * in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS, VECTORS, perhaps FROM_LANES, and SEPARATE. */
+ * in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS, VECTORS and SEPARATE, and where they apply FROM_LANES and REGISTERS_32. */
 #include <string.h>
 
 #include "isa.h"
+#include "transpose.h"
 
-/* Rows of the tiles that are read in place: they need registers for A's addresses too. */
-#if ROWS >= 8
-#define DIRECT_ROWS 8
+/* The largest tile that is read in place. */
+#ifdef REGISTERS_32
+#define DIRECT_ROWS    8
+#define DIRECT_VECTORS 3
 #else
-#define DIRECT_ROWS 4
+#define DIRECT_ROWS    4
+#define DIRECT_VECTORS 2
 #endif
 
 #define TEMPLATE "pack_typed.h"
@@ -38,10 +41,11 @@
 #undef ELEMENT
 #undef TO_SCALAR
 
-#define MICRO_KERNEL(type, size, suffix)                                                              \
-    {                                                                                                 \
-        ROWS, VECTORS *VECTOR_BYTES / size, 1, type, multiply_##suffix, direct_##suffix, DIRECT_ROWS, \
-            VECTOR_BYTES / size                                                                       \
+#define MICRO_KERNEL(type, size, suffix)                                                      \
+    {                                                                                         \
+        .mr = ROWS, .nr = VECTORS * VECTOR_BYTES / size, .group = 1, .packed = type,          \
+        .multiply = multiply_##suffix, .direct = direct_##suffix, .direct_rows = DIRECT_ROWS, \
+        .direct_vectors = DIRECT_VECTORS, .lanes = VECTOR_BYTES / size, .peak = peak_##suffix \
     }
 static const micro_kernel micro_f32 = MICRO_KERNEL(TESS_F32, 4, f32);
 static const micro_kernel micro_f64 = MICRO_KERNEL(TESS_F64, 8, f64);

@@ -1,5 +1,5 @@
-/* The micro-kernels of one type: ELEMENT, SUFFIX, a tile of ROWS×(VECTORS of VECTOR_BYTES), and DIRECT_ROWS of it for
- * the kernel that reads A in place.
+/* The micro-kernels of one type: ELEMENT, SUFFIX, a tile of ROWS×(VECTORS of VECTOR_BYTES), and tiles of up to
+ * DIRECT_ROWS×DIRECT_VECTORS that read A in place.
  *
  * With FROM_LANES, the elements of A are loaded as vectors and taken out lane by lane, for machines whose multiply-add
  * takes a lane as its factor: a register per element would leave too few for the sums. Elsewhere they are
@@ -67,7 +67,7 @@ static void TYPED(multiply)(const micro_call *call) {
 INLINE void TYPED(direct_tile)(const micro_call *call, int rows, int vectors) {
     const ELEMENT *a = call->a, *b = call->b;
     const int64_t a_row = call->a_row, a_col = call->a_col;
-    TYPED(vector) sum[ROWS * VECTORS];
+    TYPED(vector) sum[DIRECT_ROWS * DIRECT_VECTORS];
     for (int i = 0; i < rows * vectors; i++) sum[i] = (TYPED(vector)){0};
     for (int64_t p = 0; p < call->depth; p++, a += a_col, b += call->b_row) {
         const TYPED(vector) *row = (const TYPED(vector) *)(const void *)b;
@@ -79,24 +79,37 @@ INLINE void TYPED(direct_tile)(const micro_call *call, int rows, int vectors) {
 
 static void TYPED(direct)(const micro_call *call, int rows, int vectors) {
     switch (vectors * 16 + rows) {
-#if DIRECT_ROWS >= 8
-    case 16 + 8: TYPED(direct_tile)(call, 8, 1); break;
-    case 32 + 8: TYPED(direct_tile)(call, 8, 2); break;
-#if VECTORS >= 3
+#ifdef REGISTERS_32
     case 48 + 8: TYPED(direct_tile)(call, 8, 3); break;
-#endif
-#endif
-    case 16 + 4: TYPED(direct_tile)(call, 4, 1); break;
-    case 32 + 4: TYPED(direct_tile)(call, 4, 2); break;
-    case 16 + 2: TYPED(direct_tile)(call, 2, 1); break;
-    case 32 + 2: TYPED(direct_tile)(call, 2, 2); break;
-    case 16 + 1: TYPED(direct_tile)(call, 1, 1); break;
-    case 32 + 1: TYPED(direct_tile)(call, 1, 2); break;
-#if VECTORS >= 3
     case 48 + 4: TYPED(direct_tile)(call, 4, 3); break;
     case 48 + 2: TYPED(direct_tile)(call, 2, 3); break;
     case 48 + 1: TYPED(direct_tile)(call, 1, 3); break;
+    case 32 + 8: TYPED(direct_tile)(call, 8, 2); break;
+    case 16 + 8: TYPED(direct_tile)(call, 8, 1); break;
 #endif
+    case 32 + 4: TYPED(direct_tile)(call, 4, 2); break;
+    case 32 + 2: TYPED(direct_tile)(call, 2, 2); break;
+    case 32 + 1: TYPED(direct_tile)(call, 1, 2); break;
+    case 16 + 4: TYPED(direct_tile)(call, 4, 1); break;
+    case 16 + 2: TYPED(direct_tile)(call, 2, 1); break;
+    case 16 + 1: TYPED(direct_tile)(call, 1, 1); break;
     }
+}
+
+/* As many independent chains as a tile has, and nothing to load. */
+static double TYPED(peak)(int64_t rounds) {
+    volatile ELEMENT source = 1;
+    ELEMENT a = source;
+    TYPED(vector) b = a - (TYPED(vector)){0}, sum[ROWS][VECTORS];
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < VECTORS; j++) sum[i][j] = b;
+    for (int64_t round = 0; round < rounds; round++) {
+        SEPARATE(b);
+        for (int i = 0; i < ROWS; i++)
+            for (int j = 0; j < VECTORS; j++) sum[i][j] += a * b;
+    }
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < VECTORS; j++) source = sum[i][j][0];
+    return 2.0 * (double)rounds * ROWS * VECTORS * VECTOR_BYTES / sizeof(ELEMENT);
 }
 #undef INLINE

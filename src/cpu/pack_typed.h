@@ -1,33 +1,48 @@
 /* Packing one input type into panels of the type of its sums (each_type.h). `width` is a constant in each call of the
  * inlined functions, so that the copy of one step is unrolled. */
 
-/* Rows of panels that lie in order, TOGETHER panels at a time: a line of the source is used up before the next one
- * is touched, however far apart they lie. */
+/* All panels at once, a row of the source at a time: it is read as it lies in memory, and no line twice, however far apart the
+ * rows are. */
 static inline __attribute__((always_inline)) void
 TYPED(pack_rows)(const IN *data, int64_t deep, int64_t depth, int width, int64_t panels, SUM *out) {
-    enum { TOGETHER = 16 };
-    for (int64_t first = 0; first < panels; first += TOGETHER) {
-        int64_t count = panels - first < TOGETHER ? panels - first : TOGETHER;
-        for (int64_t p = 0; p < depth; p++) {
-            const IN *from = data + first * width + p * deep;
-            SUM *to = out + first * width * depth + p * width;
-            for (int64_t panel = 0; panel < count; panel++, from += width, to += width * depth) {
-                __builtin_prefetch(from + 8 * deep);
-                for (int i = 0; i < width; i++) to[i] = LOAD(from[i]);
-            }
-        }
+    for (int64_t p = 0; p < depth; p++, data += deep, out += width) {
+        const IN *from = data;
+        SUM *to = out;
+        for (int64_t panel = 0; panel < panels; panel++, from += width, to += width * depth)
+            for (int i = 0; i < width; i++) to[i] = LOAD(from[i]);
     }
 }
 
-/* One panel across the order of memory. Where the depth lies in order a whole cache line of each row is used at once: rows a
- * power of two apart drive each other's lines out of the cache. */
+/* LINE steps of one panel whose depth lies in order. A whole cache line of each row is used at once: rows a power of two
+ * apart drive each other's lines out of the cache. The last block may overlap the one before. */
+static inline __attribute__((always_inline)) void TYPED(pack_line)(const IN *data, int64_t along, int width,
+                                                                   int line, SUM *out) {
+#if BYTES == 4
+#define TRANSPOSE_BLOCK transpose_block_4
+#elif BYTES == 8
+#define TRANSPOSE_BLOCK transpose_block_8
+#endif
+#if BYTES > 0
+    enum { SIDE = 16 / BYTES };
+    for (int i = 0; i < width; i += SIDE) {
+        int row = i + SIDE <= width ? i : width - SIDE;
+        for (int q = 0; q < line; q += SIDE)
+            TRANSPOSE_BLOCK(data + row * along + q, along, out + q * width + row, width);
+    }
+#undef TRANSPOSE_BLOCK
+#else
+    for (int i = 0; i < width; i++)
+        for (int q = 0; q < line; q++) out[q * width + i] = LOAD(data[i * along + q]);
+#endif
+}
+
+/* One panel across the order of memory. */
 static inline __attribute__((always_inline)) void
 TYPED(pack_across)(const IN *data, int64_t along, int64_t deep, int64_t depth, int width, SUM *out) {
     enum { LINE = 64 / sizeof(IN) };
     int64_t p = 0;
     for (; deep == 1 && p + LINE <= depth; p += LINE, data += LINE, out += LINE * width)
-        for (int i = 0; i < width; i++)
-            for (int q = 0; q < LINE; q++) out[q * width + i] = LOAD(data[i * along + q]);
+        TYPED(pack_line)(data, along, width, LINE, out);
     for (; p < depth; p++, data += deep, out += width)
         for (int i = 0; i < width; i++) out[i] = LOAD(data[i * along]);
 }

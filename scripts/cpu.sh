@@ -1,0 +1,130 @@
+#!/bin/sh
+# scripts/cpu.sh [OUTDIR]: builds, verifies and measures the CPU of this machine, and writes the results to OUTDIR,
+# or to bench/results/<the processor's name>. Under eight minutes on an idle machine; nothing is installed.
+#
+#   NAME=...    the directory under bench/results, instead of the processor's name
+#   PEERS=...   what to compare with, as bench --peer takes it; default: openblas and blis, those that are here
+#   BUILD=...   the build directory, default build
+#   QUICK=1     tiny sizes, to try the script itself
+#
+# A step that fails does not stop the others; it is named at the end, and the exit status is 1. The files hold no
+# names and no paths of the machine, so that they can be kept beside those of others.
+set -u
+
+out=${1-}
+case $out in '' | /*) ;; *) out=$PWD/$out ;; esac
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build}
+tessera=$build/tessera
+unset TESSERA_DEVICE TESSERA_PEER TESSERA_CPU_ISA TESSERA_NUM_THREADS OMP_NUM_THREADS
+# Peers are told their threads by bench, but never get more than these say.
+unset OPENBLAS_NUM_THREADS GOTO_NUM_THREADS BLIS_NUM_THREADS MKL_NUM_THREADS
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
+failed=
+# step NAME COMMAND...: one line, with the seconds it took; what the command said only if it failed.
+step() {
+    name=$1
+    shift
+    printf '%-8s ' "$name"
+    start=$(date +%s)
+    if "$@" >"$scratch/said" 2>&1; then
+        echo "ok, $(($(date +%s) - start)) s"
+    else
+        status=$?
+        echo "FAILED with status $status, $(($(date +%s) - start)) s"
+        tail -n 20 "$scratch/said" | sed 's/^/    /'
+        failed="$failed $name"
+    fi
+}
+
+# A machine without make can measure what was built elsewhere. A build that failed leaves nothing worth measuring.
+if command -v make >/dev/null || [ ! -x "$tessera" ]; then
+    step build make -j "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" BUILD="$build"
+    [ -z "$failed" ] || exit 1
+fi
+
+cpu() { "$tessera" devices --csv - | sed 's/"//g' | awk -F, -v column="$1" '
+    NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i }
+    $1 == "cpu" { print $at }'; }
+
+# "Intel(R) Xeon(R) Processor" is intel-xeon-processor.
+slug() { tr '[:upper:]' '[:lower:]' | sed 's/([a-z]*)/ /g; s/[^a-z0-9]\{1,\}/-/g; s/^-//; s/-$//'; }
+
+if [ -z "$out" ]; then
+    name=${NAME:-$(cpu model | slug)}
+    out=bench/results/${name:-unknown}
+fi
+mkdir -p "$out" || exit 1
+
+has_peer() { "$tessera" bench 0 --device cpu --peer "$1" --sizes 8 --samples 1 --quiet >/dev/null 2>&1; }
+
+# The OpenBLAS inside NumPy stands in where there is no other.
+find_peers() {
+    found=
+    if has_peer openblas; then found=openblas; elif has_peer numpy; then found=numpy; fi
+    if has_peer blis; then found=${found:+$found,}blis; fi
+    echo "${found:-none}"
+}
+peers=${PEERS:-$(find_peers)}
+
+all=$(cpu threads)
+all=${all:-1}
+threads=1
+[ "$all" -eq 1 ] || threads=1,$all
+
+if [ "${QUICK:-0}" = 1 ]; then
+    squares=32,64 small=8,16 large=64,96 middle=64 ladder=32 batch=10 seconds=0.01
+    shapes=1x64x64,64x1x64,64x4x64,4x64x64,8x8x256,256x8x8
+    checks='--count 2 --max-size 24'
+else
+    squares=256:4096:x2 small=8,16,24,32,48,64,96,128 large=1024,2048 middle=1024 ladder=512 batch=1000 seconds=0.2
+    shapes=1x4096x4096,4096x1x4096,4096x16x4096,16x4096x4096,128x128x65536,65536x64x64
+    checks=
+fi
+
+bench() { "$tessera" bench --device cpu --min-time "$seconds" "$@"; }
+
+# bench takes one layout at a time: the rows of four runs under one heading.
+layouts() {
+    bad=0
+    for layout in nn nt tn tt; do
+        bench auto --sizes $middle --threads 1 --layout $layout --peer "$peers" --csv "$scratch/$layout.csv" || bad=1
+    done
+    (cd "$scratch" && cat nn.csv nt.csv tn.csv tt.csv) | awk 'NR == 1 || !/^schema,/' >"$out/layouts.csv" || bad=1
+    return $bad
+}
+
+# Peers without the directories they lie in.
+devices() {
+    {
+        "$tessera" --version && date -u '+measured %Y-%m-%d' && echo && "$tessera" devices --measure
+    } >"$scratch/devices" || return 1
+    {
+        sed 's|^\(  [a-z]* *\)/[^,]*/|\1|' "$scratch/devices"
+        echo
+        if command -v lscpu >/dev/null; then
+            LC_ALL=C lscpu | grep -E '^(Architecture|CPU\(s\)|Model name|Thread|Core|Socket|Cluster|CPU max|L[123]|NUMA node\(s\)|Hypervisor|Flags)'
+        else
+            grep -m 1 -i 'model name' /proc/cpuinfo || uname -m
+        fi
+    } >"$out/devices.txt"
+}
+
+echo "cpu      $(cpu model), threads $threads, peers $peers, results in $out"
+# Words, not one argument: the checks are options.
+# shellcheck disable=SC2086
+step verify "$tessera" verify --device cpu $checks
+step devices devices
+step squares bench auto --sizes $squares --type f32,f64 --threads "$threads" --peer "$peers" --csv "$out/squares.csv"
+step small bench auto --sizes $small --type f32,f64 --threads 1 --peer "$peers" --csv "$out/small.csv"
+step shapes bench auto --shape $shapes --threads "$threads" --peer "$peers" --csv "$out/shapes.csv"
+step batch bench auto --shape 32x32x32 --batch $batch --type f32,f64 --threads "$all" --peer "$peers" --csv "$out/batch.csv"
+step types bench auto --sizes $large --type f32,f16,bf16,i8,i32 --threads 1 --peer none --csv "$out/types.csv"
+step layouts layouts
+step ladder bench --sizes $ladder --threads "$threads" --peer "$peers" --csv "$out/ladder.csv"
+
+[ -z "$failed" ] || { echo "failed:$failed"; exit 1; }
