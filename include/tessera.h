@@ -36,7 +36,8 @@
 #define TESS_API
 #endif
 
-/* A view function does not read what its fourth argument points to: no warning if it is not initialised yet. */
+/* A view function does not read what its fourth argument points to: no warning if it is not initialised yet.
+ */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
 #define TESS_UNREAD __attribute__((access(none, 4)))
 #else
@@ -256,9 +257,9 @@ typedef struct tess_kernel_info {
 TESS_API int tess_count_kernels(void);
 TESS_API tess_status tess_describe_kernel(int index, tess_kernel_info *info);
 
-/* What this context's device can do at best with its present number of threads, measured: operations per second of
- * multiply-adds (two each) on registers alone, for f32 or f64; and bytes per second read from memory. Takes a tenth
- * of a second or so; the second allocates several times the last cache. */
+/* What this context's device can do at best with its present number of threads, measured: operations per
+ * second of multiply-adds (two each) on registers alone, for f32 or f64; and bytes per second read from
+ * memory. Takes a tenth of a second or so; the second allocates several times the last cache. */
 TESS_API tess_status tess_measure_peak(tess_context *ctx, tess_type type, double *flops);
 TESS_API tess_status tess_measure_bandwidth(tess_context *ctx, double *bytes);
 

@@ -1,9 +1,10 @@
 /* alias.c: exact overlap of strided sets.
  *
  * Two footprints are compared from the widest step inwards. At each level only those pairs of indices matter
- * whose remaining, narrower extents meet; if both steps are equal, only the difference of the indices does. For
- * parts of one parent matrix the steps are equal and at most three differences remain at each level, so the
- * common case takes constant time. Odd mixtures of strides walk one index after another, within a budget. */
+ * whose remaining, narrower extents meet; if both steps are equal, only the difference of the indices does.
+ * For parts of one parent matrix the steps are equal and at most three differences remain at each level, so
+ * the common case takes constant time. Odd mixtures of strides walk one index after another, within a budget.
+ */
 #include "alias.h"
 
 enum { DIMS = 3, BUDGET = 1 << 20 };
@@ -112,8 +113,8 @@ overlap alias_within(const footprint *x) {
     if (nested) return OVERLAP_NONE;
     if (plane_overlaps(x->dim[1].step, x->dim[1].count, x->dim[2].step, x->dim[2].count)) return OVERLAP_SOME;
 
-    /* The plane of the two narrower steps is free of collisions; compare it with itself, one wide step after the
-     * other, as far as it reaches. */
+    /* The plane of the two narrower steps is free of collisions; compare it with itself, one wide step after
+     * the other, as far as it reaches. */
     footprint plane = *x;
     plane.dim[0].step = 0, plane.dim[0].count = 1;
     int budget = BUDGET;

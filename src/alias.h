@@ -1,5 +1,5 @@
-/* alias.h: do two strided sets of elements share a byte? Exact, so that disjoint parts of one buffer can be A, B
- * and C of one product. */
+/* alias.h: do two strided sets of elements share a byte? Exact, so that disjoint parts of one buffer can be
+ * A, B and C of one product. */
 #ifndef ALIAS_H
 #define ALIAS_H
 
@@ -11,8 +11,9 @@ typedef enum overlap {
     OVERLAP_UNKNOWN /* strides too irregular to decide in reasonable time: to be refused */
 } overlap;
 
-/* The elements of a batch of `count` views, `stride` elements apart: {base + Σ index·step}, `width` bytes each.
- * Invariant: steps are positive and descend; dimensions of one index have step 0 and count 1 and come first. */
+/* The elements of a batch of `count` views, `stride` elements apart: {base + Σ index·step}, `width` bytes
+ * each. Invariant: steps are positive and descend; dimensions of one index have step 0 and count 1 and come
+ * first. */
 typedef struct footprint {
     uintptr_t base;
     int64_t width;

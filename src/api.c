@@ -1,5 +1,6 @@
-/* api.c: the entry points. Each takes the context's lock, does its work with a sentence of its own, and keeps the
- * sentence only on failure. What depends on addresses and scalars is checked here, before anything is written. */
+/* api.c: the entry points. Each takes the context's lock, does its work with a sentence of its own, and keeps
+ * the sentence only on failure. What depends on addresses and scalars is checked here, before anything is
+ * written. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -41,8 +42,8 @@ static int ranges_meet(const void *x, extent bytes_x, const void *y, extent byte
            at_y + (uintptr_t)bytes_y.low < at_x + (uintptr_t)bytes_x.high;
 }
 
-/* Refuses to write C over `input`, which is read. Parts of one buffer interleave, so that ranges that meet are looked at
- * closely. */
+/* Refuses to write C over `input`, which is read. Parts of one buffer interleave, so that ranges that meet
+ * are looked at closely. */
 static tess_status check_alias(const tess_matrix *input, const char *name, extent bytes, int64_t stride,
                                const tess_matrix *C, const problem *what, sentence *why) {
     if (!ranges_meet(input->data, bytes, C->data, what->bytes_c)) return TESS_OK;

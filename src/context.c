@@ -1,8 +1,8 @@
 /* context.c: opening, closing, sharing and forking contexts.
  *
- * All open contexts stand in one list, so that the child of a fork can give each a fresh lock and tell its device
- * that its threads are gone. The list's own lock is taken across the fork. Order of locks: list, then context,
- * then sentence. */
+ * All open contexts stand in one list, so that the child of a fork can give each a fresh lock and tell its
+ * device that its threads are gone. The list's own lock is taken across the fork. Order of locks: list, then
+ * context, then sentence. */
 #include "context.h"
 
 #include <stdio.h>

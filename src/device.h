@@ -1,4 +1,5 @@
-/* device.h: the seam between planning and doing. Above it, views and options; below it, a device that multiplies.
+/* device.h: the seam between planning and doing. Above it, views and options; below it, a device that
+ * multiplies.
  *
  * A device is a struct of functions. What stands above the seam has checked the views, refused aliasing and
  * handled empty products, so a device sees only problems with m, n ≥ 1 and valid strides. */
@@ -26,8 +27,8 @@ typedef struct operands {
     double alpha, beta; /* already rounded to the accumulation type */
 } operands;
 
-/* A decision: this kernel, these parameters, for this reason. The device fills `entry`, `params` (those still 0) and
- * `threads`. */
+/* A decision: this kernel, these parameters, for this reason. The device fills `entry`, `params` (those still
+ * 0) and `threads`. */
 typedef struct plan {
     problem what;
     const kernel_row *kernel;

@@ -1,5 +1,5 @@
-/* fill.c: data to multiply. Each element is a function of the seed and its place, so a view's strides, its type and the
- * order of filling do not matter. */
+/* fill.c: data to multiply. Each element is a function of the seed and its place, so a view's strides, its
+ * type and the order of filling do not matter. */
 #include "fill.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 
 #include "status.h"
 
-/* Byte offsets from data: of the lowest element's first byte (≤ 0) and past the highest element's last. Both are 0
- * for a view without elements. */
+/* Byte offsets from data: of the lowest element's first byte (≤ 0) and past the highest element's last. Both
+ * are 0 for a view without elements. */
 typedef struct extent {
     int64_t low, high;
 } extent;
@@ -13,8 +13,9 @@ typedef struct extent {
 /* The extent of `count` copies of the view, `stride` elements apart. Returns 0 if an offset does not fit. */
 int matrix_extent(const tess_matrix *M, int64_t count, int64_t stride, extent *out);
 
-/* Refuses what no call can take: NULL, an invalid view, unknown type or place, negative sizes, offsets beyond 64
- * bits, data that is not aligned to its elements or runs past the end of memory. `name` is the argument's. */
+/* Refuses what no call can take: NULL, an invalid view, unknown type or place, negative sizes, offsets beyond
+ * 64 bits, data that is not aligned to its elements or runs past the end of memory. `name` is the argument's.
+ */
 tess_status matrix_check(const tess_matrix *M, const char *name, sentence *why);
 
 /* The address of element (row, col). */

@@ -1,5 +1,5 @@
-/* memory.h: every allocation the library makes goes through here, so that a test can make each one fail in turn
- * and count what is left afterwards. */
+/* memory.h: every allocation the library makes goes through here, so that a test can make each one fail in
+ * turn and count what is left afterwards. */
 #ifndef MEMORY_H
 #define MEMORY_H
 

@@ -70,8 +70,8 @@ tess_status tess_find_type(const char *name, tess_type *type) {
                        "there is no type '%.40s'; the types are f32, f64, f16, bf16, i32, i8", name);
 }
 
-/* Rounds to a 16-bit format with `digits` stored significand bits and the exponent bias of its `exponent_bits`,
- * from double in one step: going through float would round twice. */
+/* Rounds to a 16-bit format with `digits` stored significand bits and the exponent bias of its
+ * `exponent_bits`, from double in one step: going through float would round twice. */
 static uint16_t narrow(double value, int digits, int exponent_bits) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

@@ -19,14 +19,15 @@ int numeric_is_integer(tess_type type);
 /* The type products of `type` are added up in: f32, f64 or i32. */
 tess_type numeric_accumulator(tess_type type);
 
-/* Half the distance from 1 to the next number of the type: the relative error of one rounding. 0 for integers. */
+/* Half the distance from 1 to the next number of the type: the relative error of one rounding. 0 for
+ * integers. */
 double numeric_unit_roundoff(tess_type type);
 /* The largest finite number; and half of the smallest positive one, the absolute error of an underflow. */
 double numeric_largest(tess_type type);
 double numeric_underflow(tess_type type);
 
-/* One element as double, exactly; and back, rounded once. Integer types take the low bits of the integer nearest
- * to `value`, which must lie within ±2^63. */
+/* One element as double, exactly; and back, rounded once. Integer types take the low bits of the integer
+ * nearest to `value`, which must lie within ±2^63. */
 double numeric_load(tess_type type, const void *element);
 void numeric_store(tess_type type, void *element, double value);
 

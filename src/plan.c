@@ -1,7 +1,7 @@
 /* plan.c: what is to be multiplied, and with which kernel.
  *
- * Everything that depends only on types, sizes, strides and options is refused here; what depends on addresses
- * and scalars is refused in api.c when the product runs. */
+ * Everything that depends only on types, sizes, strides and options is refused here; what depends on
+ * addresses and scalars is refused in api.c when the product runs. */
 #include "plan.h"
 
 #include <inttypes.h>

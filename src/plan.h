@@ -4,13 +4,13 @@
 
 #include "context.h"
 
-/* Checks the views against each other, chooses a kernel and completes its parameters. Allocates nothing. `batch` and
- * `options` may be NULL. The context's lock must be held. */
+/* Checks the views against each other, chooses a kernel and completes its parameters. Allocates nothing.
+ * `batch` and `options` may be NULL. The context's lock must be held. */
 tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
                       const tess_batch *batch, const tess_options *options, plan *out, sentence *why);
 
-/* Refuses shapes that do not fit together, mixes of types there is no product for, and compute modes that do not
- * apply. */
+/* Refuses shapes that do not fit together, mixes of types there is no product for, and compute modes that do
+ * not apply. */
 tess_status plan_check_product(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
                                tess_compute compute, sentence *why);
 

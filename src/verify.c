@@ -1,6 +1,6 @@
-/* verify.c: is this C right? The arithmetic here shares nothing with the kernels it judges; docs/NUMERICS.md derives
- * the bounds. Small products are computed again, every element of them; large ones are checked in O(n²)
- * (verify_checksum.c). Comparisons are written so that NaN fails. */
+/* verify.c: is this C right? The arithmetic here shares nothing with the kernels it judges; docs/NUMERICS.md
+ * derives the bounds. Small products are computed again, every element of them; large ones are checked in
+ * O(n²) (verify_checksum.c). Comparisons are written so that NaN fails. */
 #include "verify.h"
 
 #include <inttypes.h>
@@ -67,7 +67,8 @@ tess_status verify_make_oracle(oracle *o, int64_t cols, sentence *why) {
     return TESS_OK;
 }
 
-/* Products of two f32 (or narrower) are exact in f64, so plain sums err by k·2^-53, far below what is allowed. */
+/* Products of two f32 (or narrower) are exact in f64, so plain sums err by k·2^-53, far below what is
+ * allowed. */
 static void add_products(double a, const double *restrict b, double *restrict sum, double *restrict scale,
                          int64_t cols) {
     for (int64_t j = 0; j < cols; j++) {
@@ -76,7 +77,8 @@ static void add_products(double a, const double *restrict b, double *restrict su
     }
 }
 
-/* For f64: the sum and, apart, all that its roundings took (Ogita, Rump and Oishi, 2005: as if in twice f64). */
+/* For f64: the sum and, apart, all that its roundings took (Ogita, Rump and Oishi, 2005: as if in twice f64).
+ */
 static void add_products_twice(double a, const double *restrict b, double *restrict sum, double *restrict low,
                                double *restrict scale, int64_t cols) {
     for (int64_t j = 0; j < cols; j++) {

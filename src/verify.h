@@ -4,8 +4,8 @@
 
 #include "matrix.h"
 
-/* A check under way: the product, what the bound allows, and what has been found so far. alpha is 0 where k is 0, so
- * that one test tells whether A and B are read. */
+/* A check under way: the product, what the bound allows, and what has been found so far. alpha is 0 where k
+ * is 0, so that one test tells whether A and B are read. */
 typedef struct verdict {
     const tess_matrix *A, *B, *C0, *C;
     double alpha, beta; /* rounded to the accumulation type, as the product rounds them */

@@ -1,14 +1,15 @@
 /* verify_checksum.c: checking a large product in O(n²), after Freivalds.
  *
- * With x of random signs, row i of C·x − (alpha·A·(B·x) + beta·C0·x) is a sum of that row's errors with random signs.
- * By Hoeffding's inequality it exceeds t times the Euclidean norm of what each element may err with a probability
- * below 2·exp(−t²/2), whatever the errors are; t is chosen so that one right product in 10^9 is refused. The norm of
- * |A||B| along a row is at most ‖a_i‖·‖B‖. The sums of this file are taken in f64, and their own worst case is allowed
- * on top.
+ * With x of random signs, row i of C·x − (alpha·A·(B·x) + beta·C0·x) is a sum of that row's errors with
+ * random signs. By Hoeffding's inequality it exceeds t times the Euclidean norm of what each element may err
+ * with a probability below 2·exp(−t²/2), whatever the errors are; t is chosen so that one right product in
+ * 10^9 is refused. The norm of |A||B| along a row is at most ‖a_i‖·‖B‖. The sums of this file are taken in
+ * f64, and their own worst case is allowed on top.
  *
  * Where all numbers are integers the same sums are taken modulo 2^64 with random 64-bit x, and must be equal.
  *
- * Beside that, elements drawn at random and the corners are checked one by one: they also give the error measures. */
+ * Beside that, elements drawn at random and the corners are checked one by one: they also give the error
+ * measures. */
 #include <math.h>
 
 #include "fill.h"

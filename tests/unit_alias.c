@@ -1,5 +1,5 @@
-/* The promise: C written over an element of A or B is always noticed, and disjoint parts of one buffer never are.
- * alias.c is compared with a map of every byte, over random strided views. */
+/* The promise: C written over an element of A or B is always noticed, and disjoint parts of one buffer never
+ * are. alias.c is compared with a map of every byte, over random strided views. */
 #include <string.h>
 
 #include "../src/alias.h"
@@ -13,7 +13,8 @@ typedef struct sample {
     int64_t count, stride;
 } sample;
 
-/* Marks every byte of the sample; returns -1 if it leaves the buffer, else how often a byte was marked twice. */
+/* Marks every byte of the sample; returns -1 if it leaves the buffer, else how often a byte was marked twice.
+ */
 static int mark(const sample *s, const unsigned char *buffer, unsigned char *map) {
     int64_t size = (int64_t)tess_type_size(s->view.type), base = (const unsigned char *)s->view.data - buffer;
     int twice = 0;

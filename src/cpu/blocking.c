@@ -33,9 +33,9 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* A panel of A and one of B share five eighths of the first-level cache, unless that makes them so short that merging their sums
- * into C shows: then B's streams from the second level, of which a block of A takes half. The depth does not depend on the
- * product, so that neither does the order of additions. */
+/* A panel of A and one of B share five eighths of the first-level cache, unless that makes them so short that
+ * merging their sums into C shows: then B's streams from the second level, of which a block of A takes half.
+ * The depth does not depend on the product, so that neither does the order of additions. */
 block_sizes blocking_defaults(const oriented *o) {
     const cpu_facts *facts = cpu_read_facts();
     int64_t size = numeric_size(o->micro->packed), least = size < 4 ? 1024 : 512;

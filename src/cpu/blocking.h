@@ -4,8 +4,8 @@
 
 #include "cpu.h"
 
-/* The product as the packed kernels see it. If C's steps down its columns are shorter it is computed as its transpose,
- * C' = B'A', so that stores run in order; a, b and c then stand for B', A' and C'. */
+/* The product as the packed kernels see it. If C's steps down its columns are shorter it is computed as its
+ * transpose, C' = B'A', so that stores run in order; a, b and c then stand for B', A' and C'. */
 typedef struct oriented {
     const micro_kernel *micro;
     pack_function *pack_a, *pack_b;
@@ -16,8 +16,8 @@ typedef struct oriented {
 } oriented;
 oriented blocking_orient(const problem *what);
 
-/* Default block sizes for this machine's caches: depth, rows of A a core works on at once, and rows of A and columns of B
- * that are packed together. */
+/* Default block sizes for this machine's caches: depth, rows of A a core works on at once, and rows of A and
+ * columns of B that are packed together. */
 typedef struct block_sizes {
     int64_t kc, mc, chunk;
 } block_sizes;

@@ -36,8 +36,8 @@ typedef struct cpu_product {
 } cpu_product;
 cpu_product cpu_product_at(const cpu_job *job, int64_t index);
 
-/* What a row of kernels.def names. The sums of an element are added up in an order that depends on the plan alone, never
- * on how the work is shared out: that is why the number of threads cannot change a bit. */
+/* What a row of kernels.def names. The sums of an element are added up in an order that depends on the plan
+ * alone, never on how the work is shared out: that is why the number of threads cannot change a bit. */
 typedef struct cpu_kernel {
     const char *name;
     /* Fills the parameters that are still 0, or refuses what the kernel cannot do. */
@@ -59,7 +59,8 @@ typedef struct cpu_rectangle {
 
 /* Part `index` of `parts` of [0, length), cut at multiples of `grain`. (split.c) */
 void cpu_cut(int64_t length, int64_t grain, int64_t parts, int64_t index, int64_t *first, int64_t *count);
-/* Cuts rows×cols into at most `parts` rectangles, at multiples of the grains, such that the largest is smallest. */
+/* Cuts rows×cols into at most `parts` rectangles, at multiples of the grains, such that the largest is
+ * smallest. */
 typedef struct cpu_grid {
     int64_t rows, cols;             /* of C */
     int64_t grain_rows, grain_cols; /* no tile is cut in two */
@@ -78,9 +79,9 @@ void cpu_run_rows(cpu_job *job, int thread, const cpu_row_sums by_type[]);
 tess_status cpu_rows_prepare(plan *decided, sentence *why);
 size_t cpu_rows_scratch_size(const plan *decided, int threads);
 
-/* Element (row, col) of C, and how C's sums are merged into it: C = alpha*sum + beta*C. `sums` is rows×cols with
- * `sums_row` elements between rows, in the accumulation type; NULL sums mean C = beta*C. beta = 0 does not read
- * C. (store.c) */
+/* Element (row, col) of C, and how C's sums are merged into it: C = alpha*sum + beta*C. `sums` is rows×cols
+ * with `sums_row` elements between rows, in the accumulation type; NULL sums mean C = beta*C. beta = 0 does
+ * not read C. (store.c) */
 typedef struct cpu_store {
     tess_type out, acc;
     char *c; /* element (0, 0) of the part to write */

@@ -1,7 +1,7 @@
 /* cpu_01_naive: one dot product per element.
  * change:  nothing yet: the three loops as the definition has them
- * why:     the mark to beat: every step down a column of B touches another cache line, and a sum waits for the one
- *          before
+ * why:     the mark to beat: every step down a column of B touches another cache line, and a sum waits for
+ *          the one before
  * next:    exchange the two inner loops, so that memory is read in order → cpu_02_streamed */
 #include "cpu.h"
 

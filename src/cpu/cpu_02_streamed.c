@@ -1,8 +1,8 @@
 /* cpu_02_streamed: rows of B are added into a row of sums.
  * before:  cpu_01_naive
- * change:  the two inner loops are exchanged: for each p, A[i][p] times row p of B is added to the sums of row i
- * why:     a column of B touched a new cache line at every step; its rows lie in order and fill vector registers
- * next:    every sum is loaded and stored at every step → keep a tile of sums in registers, cpu_03_packed */
+ * change:  the two inner loops are exchanged: for each p, A[i][p] times row p of B is added to row i's sums
+ * why:     a column of B touched a new cache line at every step; its rows lie in order and fill vectors
+ * next:    every sum is loaded and stored at every step → keep a tile of them in registers, cpu_03_packed */
 #include "cpu.h"
 
 #define TEMPLATE "cpu_02_streamed_typed.h"

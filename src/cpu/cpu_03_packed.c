@@ -1,16 +1,17 @@
 /* cpu_03_packed: blocks packed for the caches, a tile of C held in registers.
  * before:  cpu_02_streamed
- * change:  KC steps of A and of B are copied into panels; a micro-kernel multiplies two panels with all of its sums in
- *          registers, and merges them into C once per KC steps
- * why:     every sum was loaded and stored at every step; now each load of A or B feeds a row or column of a tile, and the
- *          copies are reused from the cache they were sized for (Goto and van de Geijn, 2008)
+ * change:  up to KC steps of A and of B are copied into panels; a micro-kernel multiplies two panels with all
+ *          of its sums in registers, and merges them into C once
+ * why:     every sum was loaded and stored at every step; now each load of A or B feeds a row or column of a
+ *          tile, and the copies are reused from the cache they were sized for (Goto and van de Geijn, 2008)
+ * next:    small and thin products do not earn the copying back → cpu_04_direct
  *
- * The threads of a job pack NC rows of A and NC columns of B together, meet, and multiply rectangles of that chunk of C, MC
- * rows at a time; then they meet again before the next KC steps overwrite the panels. In a batch of at
- * least as many products as threads, each thread does products of its own.
+ * The threads of a job pack NC rows of A and NC columns of B together, meet, and multiply rectangles of that
+ * chunk of C, MC rows at a time; then they meet again before the next steps overwrite the panels. In a batch
+ * of at least as many products as threads, each thread does products of its own.
  *
- * The sums of one depth are rounded into C before the next are added. When C is narrower than the sums (f16, bf16) that
- * would round more than once, so a chunk of sums is kept until the depth is done. */
+ * The sums of one depth are rounded into C before the next are added. When C is narrower than the sums (f16,
+ * bf16) that would round more than once, so a chunk of sums is kept until the depth is done. */
 #include "blocking.h"
 
 enum { KC, MC, NC }; /* the order of kernels.def */
@@ -81,8 +82,8 @@ static cpu_store store_at(const cpu_store *from, int64_t row, int64_t col) {
     return to;
 }
 
-/* One tile, from two panels. Whole tiles of contiguous rows are merged by the micro-kernel; the rest goes through a
- * tile of scratch memory. */
+/* One tile, from two panels. Whole tiles of contiguous rows are merged by the micro-kernel; the rest goes
+ * through a tile of scratch memory. */
 static void multiply_tile(const team *t, micro_call *call, const cpu_store *to, int64_t rows, int64_t cols) {
     const micro_kernel *micro = t->o.micro;
     if (rows == micro->mr && cols == micro->nr && to->c_col == 1 && to->out == to->acc) {
@@ -131,7 +132,8 @@ static void pack_share(const team *t, int64_t row, int64_t rows, int64_t col, in
     o->pack_b(&b, o->micro->nr, first, first + count, t->packed_b);
 }
 
-/* Threads take rectangles until none is left, several each, so that one that is held up does not hold up the rest. */
+/* Threads take rectangles until none is left, several each, so that one that is held up does not hold up the
+ * rest. */
 static void multiply_share(team *t, const cpu_store *to, const cpu_grid *grid, int64_t depth) {
     int64_t count = grid->down * grid->across;
     for (int64_t at; (at = atomic_fetch_add(t->next, 1) - t->taken) < count;)

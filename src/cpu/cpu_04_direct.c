@@ -1,12 +1,12 @@
 /* cpu_04_direct: the register tile without packing, for small products and thin ones.
  * before:  cpu_03_packed
- * change:  the micro-kernel reads A and B where they lie, in tiles as wide and as high as what is left; only the last few
- *          columns of B, fewer than a vector holds, are packed
- * why:     packing moves every element of A and B once; a product that uses an element only a few dozen times does not
- *          earn that back
+ * change:  the micro-kernel reads A and B where they lie, in tiles as wide and as high as what is left; only
+ *          the last few columns of B, fewer than a vector holds, are packed
+ * why:     packing moves every element of A and B once; a product that uses an element only a few dozen times
+ *          does not earn that back
  *
- * It needs rows of B that are contiguous (or, taken as its transpose, columns of A) and inputs of the type of the sums. KC is
- * cpu_03_packed's, and so are the bits. */
+ * It needs rows of B that are contiguous (or, taken as its transpose, columns of A) and inputs of the type of
+ * the sums. KC is cpu_03_packed's, and so are the bits. */
 #include "blocking.h"
 
 enum { KC }; /* the order of kernels.def */
@@ -71,8 +71,8 @@ static void multiply_column(const direct *d, micro_call *call, cpu_rectangle par
     }
 }
 
-/* How many vectors the next column of tiles takes: as many as a tile may have, unless that would leave a single one for
- * the last column. */
+/* How many vectors the next column of tiles takes: as many as a tile may have, unless that would leave a
+ * single one for the last column. */
 static int next_width(int64_t left, int lanes, int most) {
     int64_t vectors = left / lanes;
     if (vectors > most) return vectors == most + 1 && most > 2 ? most - 1 : most;
@@ -127,7 +127,8 @@ static void set_product(direct *d, const cpu_product *product) {
     d->c = (cpu_store){d->o.out, d->o.acc, product->c, d->o.c_row, d->o.c_col, product->alpha, product->beta};
 }
 
-/* Threads take rectangles of products until none is left; a single product on one thread needs no sharing out. */
+/* Threads take rectangles of products until none is left; a single product on one thread needs no sharing
+ * out. */
 static void run(cpu_job *job, int thread) {
     const problem *what = &job->decided->what;
     direct d = {.o = blocking_orient(what), .edge = job->scratch};

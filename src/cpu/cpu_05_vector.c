@@ -1,10 +1,10 @@
 /* cpu_05_vector: m = 1 or n = 1, a matrix times a vector.
  * before:  cpu_03_packed
- * change:  no tile and no packing: each element of the matrix is read once, in the order it lies in memory, and used once
+ * change:  no tile and no packing: each element of the matrix is read once, in the order it lies in memory
  * why:     with one row or column of C there is nothing to reuse; the time is that of reading the matrix
  *
- * If the matrix's rows are contiguous, each result is a dot product; if its columns are, they are added into CHUNK sums at a
- * time. Threads share out the results, never the depth. */
+ * If the matrix's rows are contiguous, each result is a dot product; if its columns are, they are added into
+ * CHUNK sums at a time. Threads share out the results, never the depth. */
 #include "cpu.h"
 
 enum { LANES = 32, CHUNK = 4096, TOGETHER = 4 };

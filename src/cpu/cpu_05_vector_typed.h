@@ -1,5 +1,5 @@
-/* The loops of cpu_05_vector, for one type (each_type.h). Sums are kept in LANES partial sums, which are added in pairs
- * at the end: the order is the same for every element. */
+/* The loops of cpu_05_vector, for one type (each_type.h). Sums are kept in LANES partial sums, which are
+ * added in pairs at the end: the order is the same for every element. */
 
 /* Σ row[p]·x[p], both contiguous. */
 static SUM TYPED(dot)(const IN *row, const SUM *x, int64_t k) {
@@ -19,7 +19,8 @@ static void TYPED(dots)(const vector_part *part, void *sums, const void *x) {
         sum[i] = TYPED(dot)((const IN *)part->matrix + i * part->count_stride, x, part->k);
 }
 
-/* Columns of the matrix are contiguous (or nothing is): TOGETHER of them are added into the sums at a time, in order. */
+/* Columns of the matrix are contiguous (or nothing is): TOGETHER of them are added into the sums at a time,
+ * in order. */
 static void TYPED(columns)(const vector_part *part, void *sums, const void *vector) {
     const SUM *x = vector;
     SUM *restrict sum = sums;

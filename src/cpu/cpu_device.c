@@ -1,5 +1,5 @@
-/* cpu_device.c: the CPU behind the seam. It cuts a batch of products into rectangles of C, hands them to the pool,
- * and owns the memory kernels pack into. Memory is had before the first element of C is written. */
+/* cpu_device.c: the CPU behind the seam. It cuts a batch of products into rectangles of C, hands them to the
+ * pool, and owns the memory kernels pack into. Memory is had before the first element of C is written. */
 #include <stdio.h>
 #include <string.h>
 
@@ -84,7 +84,8 @@ static int useful_threads(const cpu_device *self, const problem *what) {
     return useful >= self->threads ? self->threads : useful < 1 ? 1 : (int)useful;
 }
 
-/* The inputs of the last loop fit the first-level cache as they are, so that copying them there gains nothing. */
+/* The inputs of the last loop fit the first-level cache as they are, so that copying them there gains
+ * nothing. */
 static int is_small(const problem *what) {
     int64_t l1 = cpu_read_facts()->l1d, kept = what->c_row >= what->c_col ? what->n : what->m;
     return (double)kept * (double)what->k * (double)numeric_size(what->in) <= (double)(l1 ? l1 : 32 << 10);

@@ -1,8 +1,10 @@
-/* each_type.h: includes TEMPLATE once for every input type, so that a loop is written once and compiled for all.
+/* each_type.h: includes TEMPLATE once for every input type, so that a loop is written once and compiled for
+ * all.
  *
- * Each time, IN is the element type, SUM the type its products are added up in, LOAD(x) turns one into the other,
- * BYTES is the size of both where they are the same bits (else 0), and TYPED(name) is `name` with the type's suffix. Integers are summed as uint32_t: they wrap, without undefined
- * behaviour. Has no include guard: it is meant to be included once per TEMPLATE. */
+ * Each time, IN is the element type, SUM the type its products are added up in, LOAD(x) turns one into the
+ * other, BYTES is the size of both where they are the same bits (else 0), and TYPED(name) is `name` with the
+ * type's suffix. Integers are summed as uint32_t: they wrap, without undefined behaviour. Has no include
+ * guard: it is meant to be included once per TEMPLATE. */
 #include "../numeric.h"
 #include "typed_names.h"
 

@@ -1,4 +1,5 @@
-/* facts.c: what this machine is, read once. What cannot be read stays 0 or "unknown"; nothing here can fail. */
+/* facts.c: what this machine is, read once. What cannot be read stays 0 or "unknown"; nothing here can fail.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -101,7 +102,8 @@ const cpu_facts *cpu_read_facts(void) {
     return &machine;
 }
 
-/* A positive number from the environment, 0 if there is none. OMP_NUM_THREADS may be a list: its first counts. */
+/* A positive number from the environment, 0 if there is none. OMP_NUM_THREADS may be a list: its first
+ * counts. */
 static int number_from(const char *variable) {
     const char *text = getenv(variable);
     long number = text ? strtol(text, NULL, 10) : 0;

@@ -1,14 +1,15 @@
 /* isa.h: one set of micro-kernels per instruction set, chosen at run time.
  *
- * The contract of a micro-kernel. It multiplies a panel of A, `mr` rows, by a panel of B, `nr` columns, and merges
- * the mr×nr sums into C: C = alpha*sum + beta*C, where C's rows are contiguous and `c_row` elements apart. beta = 0
- * does not read C. Products are added in order of depth, from zero, so an element's bits do not depend on which of
- * the two functions computed it, nor on the tile it lies in. Panels never end early: edges are padded with
- * zeros and their sums go to a tile of scratch memory.
+ * The contract of a micro-kernel. It multiplies a panel of A, `mr` rows, by a panel of B, `nr` columns, and
+ * merges the mr×nr sums into C: C = alpha*sum + beta*C, where C's rows are contiguous and `c_row` elements
+ * apart. beta = 0 does not read C. Products are added in order of depth, from zero, so an element's bits do
+ * not depend on which of the two functions computed it, nor on the tile it lies in. Panels never end early:
+ * edges are padded with zeros and their sums go to a tile of scratch memory.
  *
  *   multiply   A's panel is packed: for each step of depth, `mr` elements of one column
- *   direct     A is read where it lies, `a_row` and `a_col` elements apart; the tile is `rows` (a power of two, up to
- *              direct_rows) by `vectors` (up to direct_vectors) vectors of `lanes` columns. NULL where there is none
+ *   direct     A is read where it lies, `a_row` and `a_col` elements apart; the tile is `rows` (a power of
+ *              two, up to direct_rows) by `vectors` (up to direct_vectors) of `lanes` columns each; NULL
+ *              where there is none
  *
  * Rows of B's panel are contiguous and `b_row` elements apart: nr if it is packed, B's own stride if not. */
 #ifndef ISA_H
@@ -32,8 +33,8 @@ typedef struct micro_kernel {
     void (*multiply)(const micro_call *call);
     void (*direct)(const micro_call *call, int rows, int vectors);
     int direct_rows, direct_vectors, lanes;
-    /* Does `rounds` rounds of independent multiply-adds on registers; returns how many operations that was. NULL where
-     * no peak is measured. */
+    /* Does `rounds` rounds of independent multiply-adds on registers; returns how many operations that was.
+     * NULL where no peak is measured. */
     double (*peak)(int64_t rounds);
 } micro_kernel;
 
@@ -44,8 +45,8 @@ typedef struct pack_source {
     int64_t count_stride, depth_stride; /* in elements */
 } pack_source;
 
-/* Packs panels [first, last) of ⌈count/width⌉, each `width` by the padded depth, in the order the micro-kernel wants;
- * what lies beyond count or depth is zero. `to` is where panel 0 would be. */
+/* Packs panels [first, last) of ⌈count/width⌉, each `width` by the padded depth, in the order the
+ * micro-kernel wants; what lies beyond count or depth is zero. `to` is where panel 0 would be. */
 typedef void pack_function(const pack_source *from, int width, int64_t first, int64_t last, void *to);
 
 /* How one input type is multiplied: with which micro-kernel, and packed by what. */
@@ -64,7 +65,8 @@ typedef struct cpu_isa {
 /* At least as many as the elements of any tile. */
 enum { ISA_LARGEST_TILE = 1024 };
 
-/* The best instruction set of this machine, or the lesser one TESSERA_CPU_ISA names. Decided once per process. */
+/* The best instruction set of this machine, or the lesser one TESSERA_CPU_ISA names. Decided once per
+ * process. */
 const cpu_isa *isa_current(void);
 /* Refuses a TESSERA_CPU_ISA that names none of this machine's. */
 tess_status isa_check_environment(sentence *why);

@@ -1,9 +1,9 @@
-/* isa_amx.c: AMX tiles for i8 and bf16; the other types are AVX-512's. Compiled with its flags and -mamx-tile -mamx-int8
- * -mamx-bf16.
+/* isa_amx.c: AMX tiles for i8 and bf16; the other types are AVX-512's. Compiled with its flags and -mamx-tile
+ * -mamx-int8 -mamx-bf16.
  *
- * A tile register holds 16 rows of 64 bytes. Four of them are a 32×32 block of sums; one step multiplies 32 rows of A, 64
- * bytes of depth each, by 32 columns of B in groups of four bytes of depth. bf16 numbers too small to be normal count as zero
- * here (docs/NUMERICS.md). */
+ * A tile register holds 16 rows of 64 bytes. Four of them are a 32×32 block of sums; one step multiplies 32
+ * rows of A, 64 bytes of depth each, by 32 columns of B in groups of four bytes of depth. bf16 numbers too
+ * small to be normal count as zero here (docs/NUMERICS.md). */
 #ifdef WITH_AMX
 #include <cpuid.h>
 #include <immintrin.h>

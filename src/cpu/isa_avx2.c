@@ -1,5 +1,5 @@
-/* isa_avx2.c: 256-bit vectors with fused multiply-adds. 6×16 f32 sums take 12 of the 16 registers, two hold a row of
- * B and one an element of A. Compiled with -mavx2 -mfma -mf16c. */
+/* isa_avx2.c: 256-bit vectors with fused multiply-adds. 6×16 f32 sums take 12 of the 16 registers, two hold a
+ * row of B and one an element of A. Compiled with -mavx2 -mfma -mf16c. */
 #if defined(__x86_64__)
 #define VECTOR_BYTES 32
 #define ROWS         6

@@ -1,8 +1,9 @@
-/* isa_avx512_vnni.c: AVX-512 with VNNI: i8 products four at a time. The other types are AVX-512's. Compiled with its
- * flags and -mavx512vnni.
+/* isa_avx512_vnni.c: AVX-512 with VNNI: i8 products four at a time. The other types are AVX-512's. Compiled
+ * with its flags and -mavx512vnni.
  *
- * VPDPBUSD multiplies unsigned by signed bytes, so A is packed with 128 added to every element, and 128 times the sums of
- * B's columns, which the same instruction adds up alongside, are taken away at the end. Modulo 2^32 that is exact. */
+ * VPDPBUSD multiplies unsigned by signed bytes, so A is packed with 128 added to every element, and 128 times
+ * the sums of B's columns, which the same instruction adds up alongside, are taken away at the end. Modulo
+ * 2^32 that is exact. */
 #if defined(__x86_64__) && defined(__AVX512VNNI__)
 #include <immintrin.h>
 

@@ -1,5 +1,5 @@
-/* isa_neon.c: 128-bit NEON with fused multiply-adds, which every 64-bit Arm has. 8×12 f32 sums take 24 of the 32
- * registers, three hold a row of B and two a column of A. */
+/* isa_neon.c: 128-bit NEON with fused multiply-adds, which every 64-bit Arm has. 8×12 f32 sums take 24 of the
+ * 32 registers, three hold a row of B and two a column of A. */
 #if defined(__aarch64__)
 #define REGISTERS_32
 #define VECTOR_BYTES 16

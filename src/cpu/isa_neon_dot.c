@@ -1,5 +1,5 @@
-/* isa_neon_dot.c: NEON with the dot-product instructions (Armv8.2 DotProd): i8 products four at a time. Compiled with
- * -march=armv8.2-a+dotprod. The other types are NEON's. */
+/* isa_neon_dot.c: NEON with the dot-product instructions (Armv8.2 DotProd): i8 products four at a time.
+ * Compiled with -march=armv8.2-a+dotprod. The other types are NEON's. */
 #if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
 #include <arm_neon.h>
 #include <sys/auxv.h>

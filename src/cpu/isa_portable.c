@@ -1,5 +1,5 @@
-/* isa_portable.c: plain vector extensions, for whatever the compiler's target has without being asked. It is what
- * machines without a kernel of their own get, and a second opinion for those that have one. */
+/* isa_portable.c: plain vector extensions, for whatever the compiler's target has without being asked. It is
+ * what machines without a kernel of their own get, and a second opinion for those that have one. */
 #define VECTOR_BYTES 16
 #define ROWS         4
 #define VECTORS      2

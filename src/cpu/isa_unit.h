@@ -1,5 +1,6 @@
-/* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels for sums
- * in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS, VECTORS and SEPARATE, and where they apply FROM_LANES and REGISTERS_32. */
+/* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
+ * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS, VECTORS and SEPARATE, and where
+ * they apply FROM_LANES and REGISTERS_32. */
 #include <string.h>
 
 #include "isa.h"

@@ -1,5 +1,5 @@
-/* measure.c: what the CPU can do at best. Every thread of the context works at once, for the same time, because clocks and
- * memory are shared; each measurement is the best of a few short ones. */
+/* measure.c: what the CPU can do at best. Every thread of the context works at once, for the same time,
+ * because clocks and memory are shared; each measurement is the best of a few short ones. */
 #include <string.h>
 #include <time.h>
 

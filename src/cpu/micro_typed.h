@@ -1,10 +1,10 @@
-/* The micro-kernels of one type: ELEMENT, SUFFIX, a tile of ROWS×(VECTORS of VECTOR_BYTES), and tiles of up to
- * DIRECT_ROWS×DIRECT_VECTORS that read A in place.
+/* The micro-kernels of one type: ELEMENT, SUFFIX, a tile of ROWS×(VECTORS of VECTOR_BYTES), and tiles of up
+ * to DIRECT_ROWS×DIRECT_VECTORS that read A in place.
  *
- * With FROM_LANES, the elements of A are loaded as vectors and taken out lane by lane, for machines whose multiply-add
- * takes a lane as its factor: a register per element would leave too few for the sums. Elsewhere they are
- * broadcast from memory. SEPARATE(x) keeps the compiler from fusing a multiplication that made x with what
- * follows: alpha*sum + beta*C must round as store.c does. */
+ * With FROM_LANES, the elements of A are loaded as vectors and taken out lane by lane, for machines whose
+ * multiply-add takes a lane as its factor: a register per element would leave too few for the sums. Elsewhere
+ * they are broadcast from memory. SEPARATE(x) keeps the compiler from fusing a multiplication that made x
+ * with what follows: alpha*sum + beta*C must round as store.c does. */
 
 typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(ELEMENT)), may_alias));
 

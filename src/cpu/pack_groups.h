@@ -1,7 +1,7 @@
 /* pack_groups.h: packing i8 and bf16 for dot-product instructions, which take GROUP neighbours in k at once.
  *
- * A panel is, for every GROUP elements of depth, `width` groups of GROUP elements. The including file sets ELEMENT, SUFFIX
- * and GROUP; depth is padded to a multiple of PAD. */
+ * A panel is, for every GROUP elements of depth, `width` groups of GROUP elements. The including file sets
+ * ELEMENT, SUFFIX and GROUP; depth is padded to a multiple of PAD. */
 static void TYPED(pack_groups)(const pack_source *from, int width, int64_t first, int64_t last, void *to) {
     int64_t along = from->count_stride, deep = from->depth_stride, depth = from->depth;
     int64_t padded = (depth + PAD - 1) / PAD * PAD, whole = depth / GROUP * GROUP;

@@ -1,8 +1,8 @@
-/* Packing one input type into panels of the type of its sums (each_type.h). `width` is a constant in each call of the
- * inlined functions, so that the copy of one step is unrolled. */
+/* Packing one input type into panels of the type of its sums (each_type.h). `width` is a constant in each
+ * call of the inlined functions, so that the copy of one step is unrolled. */
 
-/* All panels at once, a row of the source at a time: it is read as it lies in memory, and no line twice, however far apart the
- * rows are. */
+/* All panels at once, a row of the source at a time: it is read as it lies in memory, and no line twice,
+ * however far apart the rows are. */
 static inline __attribute__((always_inline)) void
 TYPED(pack_rows)(const IN *data, int64_t deep, int64_t depth, int width, int64_t panels, SUM *out) {
     for (int64_t p = 0; p < depth; p++, data += deep, out += width) {
@@ -13,8 +13,8 @@ TYPED(pack_rows)(const IN *data, int64_t deep, int64_t depth, int width, int64_t
     }
 }
 
-/* LINE steps of one panel whose depth lies in order. A whole cache line of each row is used at once: rows a power of two
- * apart drive each other's lines out of the cache. The last block may overlap the one before. */
+/* LINE steps of one panel whose depth lies in order. A whole cache line of each row is used at once: rows a
+ * power of two apart drive each other's lines out of the cache. The last block may overlap the one before. */
 static inline __attribute__((always_inline)) void TYPED(pack_line)(const IN *data, int64_t along, int width,
                                                                    int line, SUM *out) {
 #if BYTES == 4

@@ -1,9 +1,10 @@
 /* pool.c: a pool of threads with one job at a time.
  *
- * The invariant: a job is a generation. A thread takes part in generation g if its number is below `wanted`, exactly
- * once, and `busy` counts those that have not finished it; the caller leaves pool_run only when busy is 0. Whoever
- * waits, for a job, for the others' end or at a meeting, first looks for a while and then sleeps: products often follow
- * each other within microseconds, and waking a thread takes longer than a small one. */
+ * The invariant: a job is a generation. A thread takes part in generation g if its number is below `wanted`,
+ * exactly once, and `busy` counts those that have not finished it; the caller leaves pool_run only when busy
+ * is 0. Whoever waits, for a job, for the others' end or at a meeting, first looks for a while and then
+ * sleeps: products often follow each other within microseconds, and waking a thread takes longer than a small
+ * one. */
 #include "pool.h"
 
 #include <pthread.h>

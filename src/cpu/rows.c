@@ -1,4 +1,5 @@
-/* rows.c: what the kernels that work row by row share: for each row, sums of up to CHUNK columns, merged into C. */
+/* rows.c: what the kernels that work row by row share: for each row, sums of up to CHUNK columns, merged into
+ * C. */
 #include "cpu.h"
 
 enum { CHUNK = 2048 }; /* columns whose sums stay in the first-level cache */

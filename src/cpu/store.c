@@ -1,5 +1,5 @@
-/* store.c: C = alpha*sums + beta*C, for every output type and any strides. Each element is rounded once. Every CPU
- * kernel ends here, so that alpha, beta and their special cases are right in one place. */
+/* store.c: C = alpha*sums + beta*C, for every output type and any strides. Each element is rounded once.
+ * Every CPU kernel ends here, so that alpha, beta and their special cases are right in one place. */
 #include "cpu.h"
 
 #include "../numeric.h"

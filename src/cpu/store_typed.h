@@ -1,5 +1,5 @@
-/* Merging sums into C for one output type: OUT and SUM are its types, TO_OUT and FROM_OUT convert, TO_SCALAR turns
- * alpha and beta into SUM. */
+/* Merging sums into C for one output type: OUT and SUM are its types, TO_OUT and FROM_OUT convert, TO_SCALAR
+ * turns alpha and beta into SUM. */
 static void TYPED(scale_row)(OUT *restrict c, int64_t c_col, int64_t cols, SUM beta) {
     for (int64_t j = 0; j < cols; j++) c[j * c_col] = TO_OUT(beta * FROM_OUT(c[j * c_col]));
 }

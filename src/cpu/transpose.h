@@ -1,5 +1,5 @@
-/* transpose.h: 16-byte blocks of a matrix, turned in registers. Packing A is a transposition, and element by element it costs
- * as much as a tenth of the product on a fast core. */
+/* transpose.h: 16-byte blocks of a matrix, turned in registers. Packing A is a transposition, and element by
+ * element it costs as much as a tenth of the product on a fast core. */
 #ifndef TRANSPOSE_H
 #define TRANSPOSE_H
 
