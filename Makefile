@@ -45,7 +45,7 @@ ifneq ($(WERROR),0)
 WARNINGS += -Werror
 endif
 SANITIZE ?=
-# Whether a multiply and an add become one instruction is decided here, not by each compiler's default.
+# A multiply and an add become one instruction only where the source says so, not where a compiler likes to.
 ALL_CFLAGS := $(WARNINGS) $(OPT) -fPIC -fvisibility=hidden -fno-math-errno -ffp-contract=off -pthread $(SANITIZE) \
               -D_GNU_SOURCE -Iinclude $(CFLAGS)
 ALL_LDFLAGS := $(SANITIZE) -pthread $(LDFLAGS)
@@ -93,9 +93,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 # Each instruction set has a file of its own, which the library enters only where the CPU has it.
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 ifeq ($(ARCH),x86_64)
-AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512 -ffp-contract=fast
+AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 AMX    := -mamx-tile -mamx-int8 -mamx-bf16
-$(BUILD)/src/cpu/isa_avx2.o: FILE_CFLAGS := -mavx2 -mfma -mf16c -ffp-contract=fast
+$(BUILD)/src/cpu/isa_avx2.o: FILE_CFLAGS := -mavx2 -mfma -mf16c
 $(BUILD)/src/cpu/isa_avx512.o: FILE_CFLAGS := $(AVX512)
 $(BUILD)/src/cpu/isa_avx512_vnni.o: FILE_CFLAGS := $(AVX512) -mavx512vnni
 # AMX is younger than some compilers, and Linux has to be asked for it.

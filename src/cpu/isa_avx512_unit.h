@@ -1,11 +1,14 @@
 /* isa_avx512_unit.h: the tile of AVX-512, for the files that build on it. 6×64 f32 sums take 24 of the 32
  * registers, four hold a row of B, and elements of A are broadcast as they are used: ten loads for 24
  * multiply-adds. */
+#include <immintrin.h>
+
 #define REGISTERS_32
-#define VECTOR_BYTES 64
-#define ROWS         6
-#define VECTORS      4
-#define SEPARATE(x)  __asm__("" : "+v"(x))
+#define VECTOR_BYTES              64
+#define ROWS                      6
+#define VECTORS                   4
+#define MULTIPLY_ADD_f32(x, y, z) _mm512_fmadd_ps(_mm512_set1_ps(x), y, z)
+#define MULTIPLY_ADD_f64(x, y, z) _mm512_fmadd_pd(_mm512_set1_pd(x), y, z)
 #include "isa_unit.h"
 
 static int avx512_supported(void) {

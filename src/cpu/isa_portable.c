@@ -3,7 +3,6 @@
 #define VECTOR_BYTES 16
 #define ROWS         4
 #define VECTORS      2
-#define SEPARATE(x)  (void)(x) /* this file is compiled without contraction */
 #include "isa_unit.h"
 
 static int supported(void) {

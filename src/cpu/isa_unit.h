@@ -1,10 +1,19 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
- * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS, VECTORS and SEPARATE, and where
- * they apply FROM_LANES and REGISTERS_32. */
+ * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
+ * apply FROM_LANES, REGISTERS_32, SEPARATE, and MULTIPLY_ADD_f32 and _f64. */
 #include <string.h>
 
 #include "isa.h"
 #include "transpose.h"
+
+#ifndef MULTIPLY_ADD_f32
+#define MULTIPLY_ADD_f32(x, y, z) ((x) * (y) + (z))
+#define MULTIPLY_ADD_f64(x, y, z) ((x) * (y) + (z))
+#endif
+#define MULTIPLY_ADD_i32(x, y, z) ((x) * (y) + (z))
+#ifndef SEPARATE
+#define SEPARATE(x) (void)(x) /* the file is compiled without contraction */
+#endif
 
 /* The largest tile that is read in place. */
 #ifdef REGISTERS_32

@@ -3,16 +3,26 @@
  *
  * With FROM_LANES, the elements of A are loaded as vectors and taken out lane by lane, for machines whose
  * multiply-add takes a lane as its factor: a register per element would leave too few for the sums. Elsewhere
- * they are broadcast from memory. SEPARATE(x) keeps the compiler from fusing a multiplication that made x
- * with what follows: alpha*sum + beta*C must round as store.c does. */
+ * they are broadcast from memory. TYPED(MULTIPLY_ADD)(x, y, z) is x*y + z for a
+ * scalar x, fused where the instruction set can. On x86 it is the instruction by name, because gcc chooses for
+ * itself, loop by loop, whether to fuse what is written as * and +, and an element's bits must not depend on
+ * its tile. On Arm it is written so, contraction is on, and SEPARATE(x) keeps a multiplication that made x
+ * from being fused with what follows: alpha*sum + beta*C must round as store.c does. */
 
 typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
+/* Sums stay in registers only if every loop over a tile is written out. */
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
+#endif
 
 INLINE void TYPED(merge_row)(ELEMENT *c, const TYPED(vector) * sum, int vectors, ELEMENT alpha, ELEMENT beta,
                              int reads) {
     TYPED(vector) *out = (TYPED(vector) *)(void *)c;
+    UNROLL
     for (int j = 0; j < vectors; j++) {
         TYPED(vector) product = alpha * sum[j];
         SEPARATE(product);
@@ -28,16 +38,26 @@ INLINE void TYPED(merge_row)(ELEMENT *c, const TYPED(vector) * sum, int vectors,
 INLINE void TYPED(merge)(const micro_call *call, const TYPED(vector) * sum, int rows, int vectors) {
     ELEMENT *c = call->c, alpha = TO_SCALAR(call->alpha), beta = TO_SCALAR(call->beta);
     int64_t c_row = call->c_row;
-    if (beta == 0)
+    if (beta == 0) {
+        UNROLL
         for (int i = 0; i < rows; i++)
             TYPED(merge_row)(c + i * c_row, sum + i * vectors, vectors, alpha, beta, 0);
-    else
+    } else {
+        UNROLL
         for (int i = 0; i < rows; i++)
             TYPED(merge_row)(c + i * c_row, sum + i * vectors, vectors, alpha, beta, 1);
+    }
+}
+
+/* One row of a tile: its sums plus a times a row of B. */
+INLINE void TYPED(add_row)(TYPED(vector) * sum, ELEMENT a, const TYPED(vector) * row, int vectors) {
+    UNROLL
+    for (int j = 0; j < vectors; j++) sum[j] = TYPED(MULTIPLY_ADD)(a, row[j], sum[j]);
 }
 
 /* The rows of C are wanted at the end: by then they are near. */
 INLINE void TYPED(fetch_c)(const micro_call *call) {
+    UNROLL
     for (int i = 0; i < ROWS; i++) __builtin_prefetch((const ELEMENT *)call->c + i * call->c_row, 1);
 }
 
@@ -46,18 +66,26 @@ static void TYPED(multiply)(const micro_call *call) {
     const ELEMENT *a = call->a, *b = call->b;
     TYPED(vector) sum[ROWS * VECTORS];
     TYPED(fetch_c)(call);
+    UNROLL
     for (int i = 0; i < ROWS * VECTORS; i++) sum[i] = (TYPED(vector)){0};
     for (int64_t p = 0; p < call->depth; p++, a += ROWS, b += call->b_row) {
         __builtin_prefetch(a + 16 * ROWS); /* panels follow each other, but hardware stops at a page's end */
         const TYPED(vector) *row = (const TYPED(vector) *)(const void *)b;
 #ifdef FROM_LANES
-        TYPED(vector) column[ROWS / LANES];
-        for (int i = 0; i < ROWS / LANES; i++) column[i] = ((const TYPED(vector) *)(const void *)a)[i];
-        for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < VECTORS; j++) sum[i * VECTORS + j] += column[i / LANES][i % LANES] * row[j];
+        UNROLL
+        for (int i = 0; i < ROWS;
+             i += LANES) { /* lanes by constants: a variable would send the vector through memory */
+            TYPED(vector) column = *(const TYPED(vector) *)(const void *)(a + i), *sums = sum + i * VECTORS;
+            TYPED(add_row)(sums, column[0], row, VECTORS);
+            TYPED(add_row)(sums + VECTORS, column[1], row, VECTORS);
+            if (LANES > 2) {
+                TYPED(add_row)(sums + 2 * VECTORS, column[2 % LANES], row, VECTORS);
+                TYPED(add_row)(sums + 3 * VECTORS, column[3 % LANES], row, VECTORS);
+            }
+        }
 #else
-        for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < VECTORS; j++) sum[i * VECTORS + j] += a[i] * row[j];
+        UNROLL
+        for (int i = 0; i < ROWS; i++) TYPED(add_row)(sum + i * VECTORS, a[i], row, VECTORS);
 #endif
     }
     TYPED(merge)(call, sum, ROWS, VECTORS);
@@ -68,11 +96,12 @@ INLINE void TYPED(direct_tile)(const micro_call *call, int rows, int vectors) {
     const ELEMENT *a = call->a, *b = call->b;
     const int64_t a_row = call->a_row, a_col = call->a_col;
     TYPED(vector) sum[DIRECT_ROWS * DIRECT_VECTORS];
+    UNROLL
     for (int i = 0; i < rows * vectors; i++) sum[i] = (TYPED(vector)){0};
     for (int64_t p = 0; p < call->depth; p++, a += a_col, b += call->b_row) {
         const TYPED(vector) *row = (const TYPED(vector) *)(const void *)b;
-        for (int i = 0; i < rows; i++)
-            for (int j = 0; j < vectors; j++) sum[i * vectors + j] += a[i * a_row] * row[j];
+        UNROLL
+        for (int i = 0; i < rows; i++) TYPED(add_row)(sum + i * vectors, a[i * a_row], row, vectors);
     }
     TYPED(merge)(call, sum, rows, vectors);
 }
@@ -100,16 +129,18 @@ static void TYPED(direct)(const micro_call *call, int rows, int vectors) {
 static double TYPED(peak)(int64_t rounds) {
     volatile ELEMENT source = 1;
     ELEMENT a = source;
-    TYPED(vector) b = a - (TYPED(vector)){0}, sum[ROWS][VECTORS];
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < VECTORS; j++) sum[i][j] = b;
+    TYPED(vector) row[VECTORS], sum[ROWS * VECTORS];
+    UNROLL
+    for (int j = 0; j < VECTORS; j++) row[j] = a - (TYPED(vector)){0};
+    UNROLL
+    for (int i = 0; i < ROWS * VECTORS; i++) sum[i] = row[0] * (ELEMENT)i; /* equal chains would become one */
     for (int64_t round = 0; round < rounds; round++) {
-        SEPARATE(b);
-        for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < VECTORS; j++) sum[i][j] += a * b;
+        UNROLL
+        for (int i = 0; i < ROWS; i++) TYPED(add_row)(sum + i * VECTORS, a, row, VECTORS);
     }
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < VECTORS; j++) source = sum[i][j][0];
+    UNROLL
+    for (int i = 0; i < ROWS * VECTORS; i++) source = sum[i][0];
     return 2.0 * (double)rounds * ROWS * VECTORS * VECTOR_BYTES / sizeof(ELEMENT);
 }
 #undef INLINE
+#undef UNROLL
