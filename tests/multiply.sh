@@ -309,7 +309,7 @@ memory_is_bounded() {
 
 numpy_agrees() {
     if ! python3 -c 'import numpy' 2>/dev/null; then skip 'numpy.matmul: no NumPy here'; return; fi
-    cat >../numpy.py <<'PYTHON'
+    cat >../compare.py <<'PYTHON'
 import itertools, subprocess, sys
 import numpy as np
 rng = np.random.default_rng(1)
@@ -322,7 +322,7 @@ for dtype, (a, b), order in itertools.product(
     z = np.load('z.npy')
     assert z.shape == (x @ y).shape and (z == x @ y).all(), (dtype, a, b, order)
 PYTHON
-    try 'numpy.matmul' python3 ../numpy.py "$tessera"
+    try 'numpy.matmul' python3 ../compare.py "$tessera"
 }
 
 # Two seconds of bad headers, with sanitizers where the compiler has them; make fuzz takes a minute.
