@@ -42,14 +42,17 @@ block_sizes blocking_defaults(const oriented *o) {
     int64_t l1 = facts->l1d ? facts->l1d : 32 << 10, l2 = facts->l2 ? facts->l2 : 512 << 10;
     int64_t kc = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, 1024);
     int64_t mc = clamp(l2 / 2 / (kc * size), 64, 1024);
-    /* Two packed chunks of at most 8 MB each; narrow results keep a chunk of sums besides. */
-    int is_narrow = (size_t)numeric_size(o->out) < (size_t)numeric_size(o->acc);
-    int64_t chunk = is_narrow ? 1024 : clamp((8 << 20) / (kc * size), 256, 4096);
+    /* Two packed chunks of at most 6 MB each; narrow results keep a chunk of sums besides. */
+    int64_t chunk = blocking_is_narrow(o) ? 1024 : clamp((6 << 20) / (kc * size), 256, 4096);
     return (block_sizes){kc, mc, chunk};
 }
 
+int64_t blocking_even(int64_t length, int64_t most, int64_t grain) {
+    int64_t parts = (length + most - 1) / most;
+    return parts == 0 ? grain : blocking_round_up((length + parts - 1) / parts, grain);
+}
+
 int64_t blocking_depth(const oriented *o, int64_t kc) {
-    int64_t steps = (o->k + kc - 1) / kc, grain = kc < 64 ? 1 : 8;
-    if (o->micro->group > grain) grain = o->micro->group;
-    return steps == 0 ? kc : blocking_round_up((o->k + steps - 1) / steps, grain);
+    int64_t grain = kc < 64 ? 1 : 8;
+    return blocking_even(o->k, kc, o->micro->group > grain ? o->micro->group : grain);
 }

@@ -23,8 +23,15 @@ typedef struct block_sizes {
 } block_sizes;
 block_sizes blocking_defaults(const oriented *o);
 
-/* The depth of a step when k is done in steps of at most `kc`: all but the last are equally deep. */
+/* The depth of a step when k is done in steps of at most `kc`, all but the last equally deep. */
 int64_t blocking_depth(const oriented *o, int64_t kc);
+/* `length` in equal parts of at most `most`, a multiple of `grain` each (which may take them past `most`). */
+int64_t blocking_even(int64_t length, int64_t most, int64_t grain);
+
+/* Whether C holds less than the sums: they must then be complete before they are rounded into it. */
+static inline int blocking_is_narrow(const oriented *o) {
+    return numeric_size(o->out) < numeric_size(o->acc);
+}
 
 static inline int64_t blocking_round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;

@@ -110,7 +110,7 @@ int cpu_default_threads(void);
 tess_status cpu_measure_peak(device *base, tess_type type, double *flops, sentence *why);
 tess_status cpu_measure_bandwidth(device *base, double *bytes, sentence *why);
 
-/* Whether cpu_04_direct takes this product. */
-int cpu_direct_takes(const problem *what);
+/* Whether cpu_04_direct takes this product, and packing it would cost more than it saves. */
+int cpu_direct_pays(const problem *what);
 
 #endif

@@ -34,21 +34,17 @@ typedef struct part_sizes {
     size_t a, b, sums;
 } part_sizes;
 
-static int is_narrow(const oriented *o) {
-    return (size_t)numeric_size(o->out) < (size_t)numeric_size(o->acc);
-}
-
 static int64_t padded_depth(const oriented *o, int64_t depth) {
     return blocking_round_up(depth, o->micro->group);
 }
 
 /* What one team needs, in bytes; each part begins on a cache line. */
 static part_sizes sizes_of(const oriented *o, const plan *decided) {
-    int64_t element = numeric_size(o->micro->packed),
-            kc = padded_depth(o, blocking_min(blocking_depth(o, decided->params[KC]), o->k));
-    int64_t rows = blocking_round_up(blocking_min(decided->params[NC], o->m), o->micro->mr);
-    int64_t cols = blocking_round_up(blocking_min(decided->params[NC], o->n), o->micro->nr);
-    int64_t sums = is_narrow(o) ? rows * cols * numeric_size(o->acc) : 0;
+    int64_t element = numeric_size(o->micro->packed);
+    int64_t kc = padded_depth(o, blocking_min(blocking_depth(o, decided->params[KC]), o->k));
+    int64_t rows = blocking_even(o->m, decided->params[NC], o->micro->mr);
+    int64_t cols = blocking_even(o->n, decided->params[NC], o->micro->nr);
+    int64_t sums = blocking_is_narrow(o) ? rows * cols * numeric_size(o->acc) : 0;
     return (part_sizes){(size_t)blocking_round_up(rows * kc * element, 64),
                         (size_t)blocking_round_up(cols * kc * element, 64),
                         (size_t)blocking_round_up(sums, 64)};
@@ -193,8 +189,8 @@ static void run(cpu_job *job, int thread) {
     t.me = alone ? 0 : thread;
     t.kc = blocking_depth(&t.o, decided->params[KC]);
     t.mc = blocking_round_up(decided->params[MC], t.o.micro->mr);
-    t.chunk_rows = blocking_round_up(decided->params[NC], t.o.micro->mr);
-    t.chunk_cols = blocking_round_up(decided->params[NC], t.o.micro->nr);
+    t.chunk_rows = blocking_even(t.o.m, decided->params[NC], t.o.micro->mr);
+    t.chunk_cols = blocking_even(t.o.n, decided->params[NC], t.o.micro->nr);
     t.element = (size_t)numeric_size(t.o.micro->packed);
     t.packed_a = job->scratch + (alone ? (size_t)thread * (sizes.a + sizes.b + sizes.sums) : 0);
     t.packed_b = t.packed_a + sizes.a;

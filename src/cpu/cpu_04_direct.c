@@ -34,9 +34,14 @@ static tess_status prepare(plan *decided, sentence *why) {
                                     : "contiguous rows of B for a row-major C");
 }
 
-int cpu_direct_takes(const problem *what) {
+/* B as it lies fits the first-level cache, so that copying it there gains nothing; or C is so narrow that the packed
+ * kernel's tile would be half empty, and what is used of B in one step fits. */
+int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
-    return takes(&o);
+    if (!takes(&o)) return 0;
+    int64_t l1 = cpu_read_facts()->l1d, kc = blocking_defaults(&o).kc;
+    int64_t depth = 2 * o.n <= o.micro->nr ? blocking_min(o.k, kc) : o.k;
+    return (double)o.n * (double)depth * (double)numeric_size(o.in) <= (double)(l1 ? l1 : 32 << 10);
 }
 
 static size_t edge_size(const oriented *o, int64_t kc) {
@@ -81,7 +86,7 @@ static int next_width(int64_t left, int lanes, int most) {
 
 /* Rows whose elements of A stay in the cache while the columns pass over them. */
 static int64_t rows_at_once(const oriented *o, int64_t depth) {
-    int64_t rows = (128 << 10) / (depth * numeric_size(o->in));
+    int64_t rows = (16 << 10) / (depth * numeric_size(o->in));
     return rows < 64 ? 64 : rows / 8 * 8;
 }
 

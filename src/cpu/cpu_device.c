@@ -84,13 +84,6 @@ static int useful_threads(const cpu_device *self, const problem *what) {
     return useful >= self->threads ? self->threads : useful < 1 ? 1 : (int)useful;
 }
 
-/* The inputs of the last loop fit the first-level cache as they are, so that copying them there gains
- * nothing. */
-static int is_small(const problem *what) {
-    int64_t l1 = cpu_read_facts()->l1d, kept = what->c_row >= what->c_col ? what->n : what->m;
-    return (double)kept * (double)what->k * (double)numeric_size(what->in) <= (double)(l1 ? l1 : 32 << 10);
-}
-
 static const char *choose(const device *base, const problem *what, const char **reason) {
     (void)base;
     if (what->m == 1 || what->n == 1) {
@@ -98,8 +91,8 @@ static const char *choose(const device *base, const problem *what, const char **
             "with one row or column of C every element is used once, so that only reading in order helps";
         return "cpu_05_vector";
     }
-    if (is_small(what) && cpu_direct_takes(what)) {
-        *reason = "an input fits the first-level cache, so that packing would cost more than it saves";
+    if (cpu_direct_pays(what)) {
+        *reason = "what is reused fits the first-level cache as it lies, so that packing would only cost";
         return "cpu_04_direct";
     }
     *reason = "it is the fastest kernel of this device for all but small and thin products";
