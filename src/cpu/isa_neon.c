@@ -1,13 +1,6 @@
-/* isa_neon.c: 128-bit NEON with fused multiply-adds, which every 64-bit Arm has. 8×12 f32 sums take 24 of the
- * 32 registers, three hold a row of B and two a column of A. */
+/* isa_neon.c: 128-bit NEON with fused multiply-adds, which every 64-bit Arm has. */
 #if defined(__aarch64__)
-#define REGISTERS_32
-#define VECTOR_BYTES 16
-#define ROWS         8
-#define VECTORS      3
-#define FROM_LANES
-#define SEPARATE(x) __asm__("" : "+w"(x))
-#include "isa_unit.h"
+#include "isa_neon_unit.h"
 
 static int supported(void) {
     return 1;

@@ -4,13 +4,7 @@
 #include <arm_neon.h>
 #include <sys/auxv.h>
 
-#define REGISTERS_32
-#define VECTOR_BYTES 16
-#define ROWS         8
-#define VECTORS      3
-#define FROM_LANES
-#define SEPARATE(x) __asm__("" : "+w"(x))
-#include "isa_unit.h"
+#include "isa_neon_unit.h"
 
 #define SUFFIX  i8
 #define ELEMENT int8_t
