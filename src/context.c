@@ -11,7 +11,9 @@
 
 #include "memory.h"
 
-const device_ops *const context_kinds[CONTEXT_KINDS] = {&cpu_device_ops};
+/* The kinds of device there are, best first. */
+static const device_ops *const kinds[] = {&cpu_device_ops};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 static tess_context *all_contexts;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,11 +65,11 @@ const char *tess_error(const tess_context *ctx) {
 
 /* The devices in order: kind by kind, and by index within a kind. NULL past the last. */
 static const device_ops *device_at(int position, int *index) {
-    for (int kind = 0; kind < CONTEXT_KINDS; kind++) {
-        int count = context_kinds[kind]->count();
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        int count = kinds[kind]->count();
         if (position < count) {
             *index = position;
-            return context_kinds[kind];
+            return kinds[kind];
         }
         position -= count;
     }
@@ -76,7 +78,7 @@ static const device_ops *device_at(int position, int *index) {
 
 int tess_count_devices(void) {
     int total = 0;
-    for (int kind = 0; kind < CONTEXT_KINDS; kind++) total += context_kinds[kind]->count();
+    for (int kind = 0; kind < KIND_COUNT; kind++) total += kinds[kind]->count();
     return total;
 }
 

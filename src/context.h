@@ -20,8 +20,4 @@ struct tess_context {
  * `status`. */
 tess_status context_finish(tess_context *ctx, tess_status status, const sentence *why);
 
-/* The kinds of device there are, best first, for tess_open and tess_describe_device. */
-extern const device_ops *const context_kinds[];
-enum { CONTEXT_KINDS = 1 };
-
 #endif

@@ -93,14 +93,6 @@ static uint16_t narrow(double value, int digits, int exponent_bits) {
     return (uint16_t)(sign | (magnitude < infinity ? magnitude : infinity));
 }
 
-uint16_t numeric_f16_from_double(double value) {
-    return narrow(value, 10, 5);
-}
-
-uint16_t numeric_bf16_from_double(double value) {
-    return narrow(value, 7, 8);
-}
-
 double numeric_load(tess_type type, const void *element) {
     switch (type) {
     case TESS_F32: return (double)*(const float *)element;
@@ -117,8 +109,8 @@ void numeric_store(tess_type type, void *element, double value) {
     switch (type) {
     case TESS_F32: *(float *)element = (float)value; break;
     case TESS_F64: *(double *)element = value; break;
-    case TESS_F16: *(uint16_t *)element = numeric_f16_from_double(value); break;
-    case TESS_BF16: *(uint16_t *)element = numeric_bf16_from_double(value); break;
+    case TESS_F16: *(uint16_t *)element = narrow(value, 10, 5); break;
+    case TESS_BF16: *(uint16_t *)element = narrow(value, 7, 8); break;
     case TESS_I32: *(int32_t *)element = (int32_t)(uint32_t)(uint64_t)llrint(value); break;
     case TESS_I8: *(int8_t *)element = (int8_t)(uint8_t)(uint64_t)llrint(value); break;
     }

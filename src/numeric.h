@@ -31,9 +31,6 @@ double numeric_underflow(tess_type type);
 double numeric_load(tess_type type, const void *element);
 void numeric_store(tess_type type, void *element, double value);
 
-uint16_t numeric_f16_from_double(double value);
-uint16_t numeric_bf16_from_double(double value);
-
 static inline uint32_t numeric_bits(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);

@@ -1,5 +1,5 @@
-/* cpu_device.c: the CPU behind the seam. It cuts a batch of products into rectangles of C, hands them to the
- * pool, and owns the memory kernels pack into. Memory is had before the first element of C is written. */
+/* cpu_device.c: the CPU behind the seam. It chooses a kernel and the number of threads, starts the kernel on all of
+ * them, and owns the memory kernels pack into. Memory is had before the first element of C is written. */
 #include <stdio.h>
 #include <string.h>
 

@@ -72,9 +72,9 @@ static void TYPED(multiply)(const micro_call *call) {
         __builtin_prefetch(a + 16 * ROWS); /* panels follow each other, but hardware stops at a page's end */
         const TYPED(vector) *row = (const TYPED(vector) *)(const void *)b;
 #ifdef FROM_LANES
+        /* Lanes by constants: a variable would send the vector through memory. */
         UNROLL
-        for (int i = 0; i < ROWS;
-             i += LANES) { /* lanes by constants: a variable would send the vector through memory */
+        for (int i = 0; i < ROWS; i += LANES) {
             TYPED(vector) column = *(const TYPED(vector) *)(const void *)(a + i), *sums = sum + i * VECTORS;
             TYPED(add_row)(sums, column[0], row, VECTORS);
             TYPED(add_row)(sums + VECTORS, column[1], row, VECTORS);
