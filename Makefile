@@ -55,24 +55,28 @@ LIB_SRC  := $(sort $(wildcard src/*.c src/*/*.c))
 CLI_SRC  := $(sort $(wildcard cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
+KERNELS  := kernels/port.h src/sim/port_sim.h $(sort $(wildcard kernels/*.cu))
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/kernels/embedded.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
-TEST_AID := $(BUILD)/tests/tools/npy_make $(BUILD)/tests/fuzz/npy
+TEST_AID := $(BUILD)/tests/tools/npy_make $(BUILD)/tests/tools/hashes $(BUILD)/tests/tools/first_call $(BUILD)/tests/tools/counters \
+            $(BUILD)/tests/fuzz/npy
+STANDINS := $(addprefix $(BUILD)/tests/standin/,libcuda.so.1 libnvrtc.so.13 libnvidia-ml.so.1 libcublas.so.13 libcublasLt.so.13)
 
 STATIC := $(BUILD)/libtessera.a
 SHARED := $(BUILD)/libtessera.so.$(SOMAJOR)
 
-.PHONY: all demo check check-long check-format sanitize tsan valgrind fuzz examples tests \
+.PHONY: all demo check check-long check-gpu check-format sanitize tsan valgrind fuzz examples tests \
         install uninstall format clean help FORCE
 .DELETE_ON_ERROR:
-all: $(STATIC) $(SHARED) $(BUILD)/tessera
+all: $(STATIC) $(SHARED) $(BUILD)/tessera $(BUILD)/sim.modules
 
 help:
 	@echo 'make               build/libtessera.a, build/libtessera.so.$(SOMAJOR), build/tessera'
 	@echo 'make demo          build, then climb the ladder on the best device here'
 	@echo 'make check         every test that fits in a few minutes'
 	@echo 'make check-long    the slow tier: more random shapes, products beyond 2^31 elements'
+	@echo 'make check-gpu     the tests, verify and the sanitizers of CUDA, on the GPU of this machine'
 	@echo 'make sanitize      the tests under ASan + UBSan, and the threaded ones under TSan'
 	@echo 'make valgrind      a short run under valgrind'
 	@echo 'make fuzz          a minute of hostile .npy files, where clang has its fuzzer'
@@ -89,6 +93,16 @@ $(BUILD)/flags: FORCE
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $(FILE_CFLAGS) -MMD -MP -c $< -o $@
+
+# The kernels of a GPU travel in the library as text.
+$(BUILD)/tools/%: tools/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $< -o $@ $(ALL_LDFLAGS)
+$(BUILD)/kernels/embedded.c: $(BUILD)/tools/embed $(KERNELS)
+	@mkdir -p $(@D)
+	$(call say,EMBED,kernels)$(BUILD)/tools/embed $(KERNELS) > $@
+$(BUILD)/kernels/embedded.o: $(BUILD)/kernels/embedded.c
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -Wno-overlength-strings -Isrc -c $< -o $@
 
 # Each instruction set has a file of its own, which the library enters only where the CPU has it.
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
@@ -107,8 +121,21 @@ endif
 ifeq ($(ARCH),aarch64)
 $(BUILD)/src/cpu/isa_neon.o: FILE_CFLAGS := -ffp-contract=fast
 $(BUILD)/src/cpu/isa_neon_dot.o: FILE_CFLAGS := -march=armv8.2-a+dotprod -ffp-contract=fast
+# The matrix multiply-adds are younger than some compilers.
+ifeq ($(shell $(CC) -march=armv8.2-a+i8mm+bf16 -fsyntax-only -x c /dev/null 2>/dev/null && echo yes),yes)
+$(BUILD)/src/cpu/isa_neon_i8mm.o: FILE_CFLAGS := -march=armv8.2-a+i8mm -ffp-contract=fast -DWITH_MMLA
+$(BUILD)/src/cpu/isa_neon_bf16.o: FILE_CFLAGS := -march=armv8.2-a+i8mm+bf16 -ffp-contract=fast -DWITH_MMLA
+$(BUILD)/src/cpu/isa.o: FILE_CFLAGS := -DWITH_MMLA
+endif
 endif
 $(BUILD)/cli/environment.o: FILE_CFLAGS := -DTESSERA_REVISION='"$(REVISION)"'
+
+# The ladder's kernels for the simulator, plain and traced. Modules whose sources have not changed are kept.
+$(BUILD)/tools/sim_modules: tools/sim_modules.c $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(ALL_CFLAGS) -Isrc $< -o $@ $(ALL_LDFLAGS) $(LIB_OBJ) $(LIBS)
+$(BUILD)/sim.modules: $(BUILD)/tools/sim_modules
+	$(call say,SIM,$@)$(BUILD)/tools/sim_modules $@
 
 # The static library is one object whose internal names are local, so that only tess_* can clash.
 $(STATIC): $(LIB_OBJ)
@@ -125,17 +152,36 @@ $(BUILD)/tessera: $(CLI_OBJ) $(STATIC)
 	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(STATIC) $(LIBS)
 
 # White-box tests reach inside, so the tests link the library's objects.
-tests: $(BUILD)/tests/tests $(TEST_AID)
+tests: $(BUILD)/tests/tests $(TEST_AID) $(STANDINS)
 $(BUILD)/tests/tests: $(TEST_OBJ) $(LIB_OBJ)
 	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(TEST_OBJ) $(LIB_OBJ) $(LIBS)
 
 # Programs that test scripts use: one source each, and for a fuzzer the file of cli/ that it is for.
+$(addprefix $(BUILD)/tests/tools/,hashes first_call counters): $(BUILD)/tests/tools/%: tests/tools/%.c $(STATIC)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) $(STATIC) $(LIBS)
 $(BUILD)/tests/tools/%: tests/tools/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(BUILD)/cli/%.o
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -Icli -MMD -MP $(filter %.c %.o,$^) -o $@ $(ALL_LDFLAGS)
+
+# Stand-ins for CUDA's libraries, so that the CUDA device is tested where there is no GPU.
+STANDIN_COMPUTE := tests/standin/compute.c tests/oracle.c
+STANDIN_CUDA    := $(sort $(wildcard tests/standin/cuda*.c)) $(STANDIN_COMPUTE)
+STANDIN_CUBLAS  := tests/standin/cublas.c $(STANDIN_COMPUTE)
+standin = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -shared $(filter %.c,$^) -o $@ $(ALL_LDFLAGS)
+$(STANDINS): $(wildcard tests/standin/*.h) tests/oracle.h $(BUILD)/flags
+$(BUILD)/tests/standin/libcuda.so.1: $(STANDIN_CUDA)
+	$(standin) -lm
+# A version that no real compiler has, so that the two never meet in a cache.
+$(BUILD)/tests/standin/libnvrtc.so.13: tests/standin/nvrtc.c
+	$(standin) -DSTANDIN_MINOR=99
+$(BUILD)/tests/standin/libnvidia-ml.so.1: tests/standin/nvml.c
+	$(standin)
+$(BUILD)/tests/standin/libcublas.so.13 $(BUILD)/tests/standin/libcublasLt.so.13: $(STANDIN_CUBLAS) $(BUILD)/tests/standin/libcuda.so.1
+	$(standin) -L$(@D) -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN' -lm
 
 examples: $(EXAMPLES)
 $(BUILD)/examples/%: examples/%.c $(SHARED)
@@ -152,6 +198,9 @@ check: all tests examples
 check-long: all tests
 	@TESSERA_TEST_LONG=1 $(BUILD)/tests/tests
 	@$(MAKE) --no-print-directory fuzz
+
+check-gpu: all tests
+	@BUILD=$(BUILD) sh scripts/gpu.sh check
 
 FUZZ_SECONDS ?= 60
 fuzz: $(BUILD)/tests/fuzz/npy

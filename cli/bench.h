@@ -1,7 +1,8 @@
 /* bench.h: what `tessera bench` was asked to measure, and what one measurement found.
  *
  *   cmd_bench.c    the loop over types, threads, shapes and kernels
- *   bench_case.c   verifies and times one kernel on one product, beside its peers
+ *   bench_case.c   plans and verifies one kernel on one product, beside its peers
+ *   bench_sides.c  times them in turns
  *   bench_table.c  a measurement as a row of the table
  */
 #ifndef BENCH_H
@@ -16,31 +17,59 @@
 
 enum { BENCH_TYPES_MAX = 16, BENCH_THREADS_MAX = 64, BENCH_PEERS_MAX = 8 };
 
+/* What a device does between two samples: nothing for a while, the next sample at once, or the next one
+ * after half a second of the same work. */
+typedef enum bench_mode { BENCH_BURST, BENCH_CONTINUOUS, BENCH_SUSTAINED } bench_mode;
+enum { BENCH_MODE_COUNT = 3 };
+extern const char *const bench_modes[BENCH_MODE_COUNT];
+
+/* Somebody else's product: a BLAS of the host, or a kernel of the device's own registry that is a peer. */
+typedef struct bench_peer {
+    char name[32];
+    bool is_kernel; /* planned as our kernels are */
+    peer blas;      /* otherwise */
+} bench_peer;
+
+/* A kernel with its parameters: --tile makes several of one. */
+typedef struct bench_variant {
+    const tess_kernel_info *kernel; /* in the request's list */
+    char *params;                   /* NULL: the defaults */
+} bench_variant;
+
 typedef struct bench_request {
     tess_context *ctx;
     tess_device_info device;
     kernels_list kernels;
+    bench_variant *variants;
+    size_t variant_count;
     sizes_list sizes;
     problem_types types[BENCH_TYPES_MAX];
     size_t type_count;
     int threads[BENCH_THREADS_MAX];
     size_t threads_count;
-    peer peers[BENCH_PEERS_MAX];
+    bench_peer peers[BENCH_PEERS_MAX];
     size_t peer_count;
     problem_spec base; /* everything but types and sizes */
-    tess_options options;
     double min_time;
     int64_t samples; /* 0: as many as min_time holds */
+    bench_mode mode;
     bool verify, cold;
-    unsigned char *flush; /* larger than the last cache, if cold */
+    bool transfers; /* operands in host memory though the device has its own: copies are part of the time */
+    unsigned char *flush; /* larger than the last cache, if cold on the host */
     size_t flush_bytes;
     output out;
 } bench_request;
+
+/* Whether operands lie in the device's own memory, where its own clock times them. */
+bool bench_on_device(const bench_request *r);
+/* The context whose memory the operands are put in; NULL: the host's. */
+tess_context *bench_memory(const bench_request *r);
 
 typedef enum bench_state {
     BENCH_MEASURED,
     BENCH_WRONG,   /* the result is wrong: not timed */
     BENCH_REFUSED, /* the kernel does not take this product */
+    BENCH_FAILED,  /* the kernel takes it and cannot be run: it does not compile, for one */
     BENCH_STOPPED  /* interrupted, or an error that was said */
 } bench_state;
 
@@ -52,9 +81,9 @@ typedef struct bench_limits {
 
 /* A kernel (or a peer alone) on one product: a row for each peer beside it, or one row without. */
 typedef struct bench_case {
-    const tess_kernel_info *kernel; /* number 0: a peer alone */
-    const peer *alone;              /* which one */
-    const peer *peers[BENCH_PEERS_MAX];
+    const bench_variant *variant;
+    const bench_peer *alone; /* NULL: the variant itself */
+    const bench_peer *peers[BENCH_PEERS_MAX];
     size_t peer_count;
     int threads;
     bench_limits limits;
@@ -62,22 +91,24 @@ typedef struct bench_case {
 
 typedef struct bench_result {
     bench_state state;
-    char kernel[64]; /* the name of what ran */
-    char why[256];   /* if it was not measured */
+    char kernel[64];            /* the name of what ran */
+    char why[PROBLEM_SENTENCE]; /* if it was not measured */
     bool checked;
     double rel_error, max_error;
     timing_summary own, peers[BENCH_PEERS_MAX];
     double ratios[BENCH_PEERS_MAX]; /* a peer's time over ours: the median of the rounds */
     double call;                    /* seconds of a single tess_gemm call; NaN if not measured */
+    double to_device, to_host;      /* seconds of copying, with transfers */
     double cpu;                     /* CPU seconds of one product */
     int64_t iterations;
-    double clock_mhz;
+    int64_t workspace;              /* bytes; -1: not known */
+    tess_device_state device_state; /* after the last sample */
 } bench_result;
 
 /* Fills, verifies and times. The problem is open; what is in it afterwards is not specified. */
 void bench_measure(const bench_request *r, const bench_case *c, problem *p, bench_result *result);
 /* Whether the peer multiplies this product, and right. If it does it wrong, that is said and *wrong is set. */
-bool bench_peer_is_right(const bench_request *r, const peer *blas, problem *p, bool *wrong);
+bool bench_peer_is_right(const bench_request *r, const bench_peer *other, problem *p, bool *wrong);
 /* Seconds that one run will take, judged from a smaller product; 0 if it cannot be told. */
 double bench_estimate(const bench_request *r, const bench_case *c, const problem_spec *spec);
 

@@ -1,93 +1,49 @@
-/* bench_case.c: verifies and times one kernel on one product, beside its peers.
+/* bench_case.c: plans, verifies and times one kernel on one product, beside its peers.
  *
- * Invariant: nothing is timed whose result was not found right just before (unless --no-verify), and all
- * sides of a comparison are timed in turns, so that what slows the machine slows them all.
+ * Invariant: nothing is timed whose result was not found right just before (unless --no-verify).
  */
 #include "bench.h"
+#include "bench_sides.h"
 #include "environment.h"
-#include "interrupt.h"
 #include "say.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SAMPLES = 2000, MOST_REPEATS = 1000000 };
-/* A sample is many calls if one is shorter than this: the clock's own noise must not show. */
-static const double SHORTEST_SAMPLE = 1e-3;
-/* After the other side has run, its threads get this long to fall asleep. */
-static const double SETTLE = 1e-3;
-/* A product shorter than this is called once, untimed, before each sample, to wake its own threads. */
-static const double WAKE_BELOW = 5e-3;
-/* A product longer than this is warm from being verified: its first call is a sample already. */
-static const double WARM_ABOVE = 0.5;
+const char *const bench_modes[BENCH_MODE_COUNT] = {"burst", "continuous", "sustained"};
 
-/* One of the things that are timed: a plan, or a peer. */
-typedef struct side {
-    const problem *p;
-    tess_plan *plan;
-    const peer *peer;
-    double seconds; /* of one call, roughly */
-    int64_t repeats;
-    double calibration_cpu; /* CPU seconds */
-    double cpu;             /* of all samples */
-    int64_t calls;
-    double samples[MOST_SAMPLES];
-} side;
-
-static int64_t at_least_one(int64_t ld) {
-    return ld > 0 ? ld : 1;
+bool bench_on_device(const bench_request *r) {
+    return r->device.own_memory && !r->transfers;
 }
 
-static peer_call make_call(const problem *p) {
-    const problem_spec *s = &p->spec;
-    return (peer_call){.type = s->types.in,
-                       .trans_a = (s->layout & 2) != 0,
-                       .trans_b = (s->layout & 1) != 0,
-                       .m = s->m,
-                       .n = s->n,
-                       .k = s->k,
-                       .lda = at_least_one(p->lda),
-                       .ldb = at_least_one(p->ldb),
-                       .ldc = at_least_one(p->ldc),
-                       .alpha = s->alpha,
-                       .beta = s->beta,
-                       .a = p->A.data,
-                       .b = p->B.data,
-                       .c = p->C.data};
+tess_context *bench_memory(const bench_request *r) {
+    return bench_on_device(r) ? r->ctx : NULL;
 }
 
-/* Peers have no batched call in common: theirs is a loop. */
-static void run_peer(const peer *blas, const problem *p) {
-    peer_call call = make_call(p);
-    int64_t bytes = (int64_t)tess_type_size(call.type);
-    for (int64_t i = 0; i < p->spec.batch; i++) {
-        call.a = (const char *)p->A.data + i * p->batch.stride_a * bytes;
-        call.b = (const char *)p->B.data + i * p->batch.stride_b * bytes;
-        call.c = (char *)p->C.data + i * p->batch.stride_c * bytes;
-        peer_gemm(blas, &call);
-    }
-}
-
-static tess_status run_once(const side *s) {
-    if (s->peer == NULL) return problem_run(s->p, s->plan);
-    run_peer(s->peer, s->p);
-    return TESS_OK;
-}
-
-/* Sorts a failure of the library into what the kernel does not take and what stops everything. */
-static void note_failure(const bench_request *r, tess_status status, bench_result *result) {
+/* What a kernel does not take it refuses when it is planned. */
+static void note_refusal(const bench_request *r, tess_status status, bench_result *result) {
     bool refused = status == TESS_ERROR_KERNEL || status == TESS_ERROR_TYPE || status == TESS_ERROR_ARGUMENT;
     result->state = refused ? BENCH_REFUSED : BENCH_STOPPED;
     snprintf(result->why, sizeof result->why, "%s", tess_error(r->ctx));
 }
 
+/* A run that fails concerns its scalars, its kernel, or everything. */
+static void note_failure(const bench_request *r, tess_status status, bench_result *result) {
+    result->state = status == TESS_ERROR_ARGUMENT ? BENCH_REFUSED
+                    : status == TESS_ERROR_KERNEL ? BENCH_FAILED
+                                                  : BENCH_STOPPED;
+    snprintf(result->why, sizeof result->why, "%s", tess_error(r->ctx));
+}
+
 /* Runs and checks on one kind of data; where that does not exist for a product there is nothing to check. */
-static bool verify_with(const bench_request *r, side *s, problem *p, problem_data data,
+static bool verify_with(const bench_request *r, const bench_side *s, problem *p, problem_data data,
                         bench_result *result) {
     tess_check check;
-    if (!problem_fill(p, data)) return data == PROBLEM_EXACT;
-    tess_status status = run_once(s);
+    if (!problem_has_data(&p->spec, data)) return true;
+    result->state = BENCH_STOPPED;
+    if (!problem_fill(p, data, result->why)) return false;
+    tess_status status = bench_side_run(s);
     if (status != TESS_OK) {
         note_failure(r, status, result);
         return false;
@@ -102,109 +58,69 @@ static bool verify_with(const bench_request *r, side *s, problem *p, problem_dat
 }
 
 /* Exact data first, random data last: that is what is timed. */
-static bool verify(const bench_request *r, side *s, problem *p, bench_result *result) {
+static bool verify(const bench_request *r, const bench_side *s, problem *p, bench_result *result) {
     if (r->verify) {
         result->checked = true;
         return verify_with(r, s, p, PROBLEM_EXACT, result) && verify_with(r, s, p, PROBLEM_RANDOM, result);
     }
-    tess_status status = problem_fill(p, PROBLEM_RANDOM) ? run_once(s) : TESS_ERROR_INTERNAL;
+    result->state = BENCH_STOPPED;
+    if (!problem_fill(p, PROBLEM_RANDOM, result->why)) return false;
+    tess_status status = bench_side_run(s);
     if (status != TESS_OK) note_failure(r, status, result);
     return status == TESS_OK;
 }
 
-bool bench_peer_is_right(const bench_request *r, const peer *blas, problem *p, bool *wrong) {
-    peer_call call = make_call(p);
-    if (p->spec.types.in != p->spec.types.out || !peer_takes(blas, &call)) return false;
-    side s = {.p = p, .peer = blas};
+/* Plans a kernel by name, or the planner's choice for NULL. */
+static tess_status plan_kernel(const bench_request *r, const problem *p, const char *kernel,
+                               const char *params, tess_plan **plan) {
+    tess_options options = {.kernel = kernel, .params = params, .compute = r->base.compute};
+    *plan = NULL;
+    return problem_plan(p, r->ctx, &options, plan);
+}
+
+bool bench_peer_is_right(const bench_request *r, const bench_peer *other, problem *p, bool *wrong) {
     bench_result result = {0};
-    if (verify(r, &s, p, &result)) return true;
-    say_error("%s (%s) gives a wrong product, so nothing is compared with it here: %s", blas->name,
-              blas->path, result.why);
-    *wrong = true;
-    return false;
-}
-
-static void flush_caches(const bench_request *r) {
-    static unsigned char mark;
-    memset(r->flush, ++mark, r->flush_bytes);
-}
-
-/* Runs until the time of one call is known well enough to choose how many make a sample. */
-static void calibrate(const bench_request *r, side *s) {
-    double cpu = timing_cpu(), start = timing_now(), elapsed = 0;
-    int64_t calls = 0;
-    do {
-        run_once(s);
-        calls++;
-        elapsed = timing_now() - start;
-    } while (elapsed < 2e-3 && calls < 1000);
-    s->seconds = elapsed / (double)calls;
-    s->calibration_cpu = timing_cpu() - cpu;
-    double sample = fmax(SHORTEST_SAMPLE, r->min_time / 40);
-    double repeats = s->seconds > 0 ? ceil(sample / s->seconds) : MOST_REPEATS;
-    s->repeats = r->cold ? 1 : (int64_t)fmin(fmax(repeats, 1), MOST_REPEATS);
-}
-
-static void take_sample(const bench_request *r, side *s, size_t index, bool others) {
-    if (others) timing_sleep(SETTLE);
-    if (others && s->seconds < WAKE_BELOW) run_once(s);
-    if (r->cold) flush_caches(r);
-    double cpu = timing_cpu(), start = timing_now();
-    for (int64_t i = 0; i < s->repeats; i++) run_once(s);
-    s->samples[index] = (timing_now() - start) / (double)s->repeats;
-    s->cpu += timing_cpu() - cpu;
-    s->calls += s->repeats;
-}
-
-/* Fewer samples of what takes seconds: there the clock is not the problem, and patience is. */
-static size_t fewest_samples(double seconds) {
-    return seconds > 3 ? 2 : seconds > 0.5 ? 3 : 7;
-}
-
-/* Where all sides take long, calibrating them was a first round. Returns the number of rounds: 0 or 1. */
-static size_t keep_calibration(const bench_request *r, side *sides, size_t side_count) {
-    for (size_t i = 0; i < side_count; i++)
-        if (r->cold || sides[i].seconds < WARM_ABOVE) return 0;
-    for (size_t i = 0; i < side_count; i++) {
-        sides[i].samples[0] = sides[i].seconds;
-        sides[i].cpu = sides[i].calibration_cpu;
-        sides[i].calls = 1;
+    bench_side *s = calloc(1, sizeof *s);
+    if (s == NULL) return false;
+    *s = (bench_side){.p = p, .blas = other->is_kernel ? NULL : &other->blas};
+    bool takes = other->is_kernel || bench_side_takes(&other->blas, p), right = false;
+    if (other->is_kernel) {
+        tess_status status = plan_kernel(r, p, other->name, NULL, &s->plan);
+        takes = status == TESS_OK;
+        if (!takes) note_refusal(r, status, &result);
     }
-    return 1;
+    if (takes) right = verify(r, s, p, &result);
+    if (!right && result.state == BENCH_WRONG)
+        say_error("%s gives a wrong product, so nothing is compared with it here: %s", other->name,
+                  result.why);
+    else if (!right && result.state == BENCH_STOPPED)
+        say_error("%s could not be run, so nothing is compared with it here: %s", other->name, result.why);
+    *wrong = *wrong || (!right && (result.state == BENCH_WRONG || result.state == BENCH_STOPPED));
+    tess_free_plan(s->plan);
+    free(s);
+    return right;
 }
 
-/* Samples the sides in turns. Returns how many each has, 0 if interrupted. */
-static size_t take_samples(const bench_request *r, side *sides, size_t side_count) {
-    for (size_t i = 0; i < side_count; i++) {
-        if (interrupt_came()) return 0;
-        calibrate(r, &sides[i]);
-    }
-    size_t fewest = fewest_samples(sides[0].seconds), count = keep_calibration(r, sides, side_count);
-    double spent = count > 0 ? sides[0].samples[0] : 0;
-    for (;; count++) {
-        if (r->samples > 0 ? count >= (size_t)r->samples : spent >= r->min_time && count >= fewest) break;
-        if (count == MOST_SAMPLES) break;
-        for (size_t i = 0; i < side_count; i++) {
-            if (interrupt_came()) return 0;
-            take_sample(r, &sides[i], count, side_count > 1);
-        }
-        spent += sides[0].samples[count] * (double)sides[0].repeats;
-    }
-    return count;
+static const char *kernel_of(const bench_case *c) {
+    if (c->alone != NULL) return c->alone->name;
+    return c->variant->kernel->number < 0 ? NULL : c->variant->kernel->name;
 }
 
-/* The median of single calls that plan, run and forget; not worth the wait where planning cannot show. */
+static const char *params_of(const bench_case *c) {
+    return c->alone != NULL ? NULL : c->variant->params;
+}
+
+/* The median of single calls that plan, run and wait; not worth the wait where planning cannot show. */
 static double time_calls(const bench_request *r, const bench_case *c, const problem *p, double seconds) {
     enum { CALLS = 15 };
     double samples[CALLS], spent = 0;
     size_t count = 0;
-    tess_options options = r->options;
-    options.kernel = c->kernel->number < 0 ? NULL : c->kernel->name;
+    tess_options options = {.kernel = kernel_of(c), .params = params_of(c), .compute = r->base.compute};
     if (seconds > 2) return (double)NAN;
     for (; count < CALLS && (count == 0 || spent < 0.1); count++) {
-        if (r->cold) flush_caches(r);
+        bench_flush(r);
         double start = timing_now();
-        if (problem_call(p, r->ctx, &options) != TESS_OK) return (double)NAN;
+        if (problem_call(p, r->ctx, &options) != TESS_OK || tess_wait(r->ctx) != TESS_OK) return (double)NAN;
         samples[count] = timing_now() - start;
         spent += samples[count];
     }
@@ -214,18 +130,30 @@ static double time_calls(const bench_request *r, const bench_case *c, const prob
 /* What happens to the machine from one round to the next cancels in a ratio of samples taken in one round, but
  * not in a ratio of medians that may come from different rounds. */
 static double median_ratio(const double *above, const double *below, size_t count) {
-    double ratios[MOST_SAMPLES];
+    double ratios[BENCH_SAMPLES_MAX];
     for (size_t i = 0; i < count; i++) ratios[i] = above[i] / below[i];
     return timing_summarize(ratios, count).median;
 }
 
-static void time_sides(const bench_request *r, const bench_case *c, side *sides, size_t side_count,
+/* What the device says of itself while it still feels the work; the host's CPU says only its clock. */
+static void read_state(const bench_request *r, const bench_side *own, bench_result *result) {
+    double ignored;
+    if (r->device.own_memory && own->seconds < 0.1) bench_side_time(r, own, own->repeats, &ignored);
+    if (tess_read_state(r->ctx, &result->device_state) != TESS_OK) return;
+    if (!r->device.own_memory) result->device_state.clock_mhz = environment_clock_mhz();
+}
+
+static void time_sides(const bench_request *r, const bench_case *c, bench_side *sides, size_t side_count,
                        bench_result *result) {
-    size_t count = take_samples(r, sides, side_count);
+    tess_status status;
+    size_t count = bench_sides_sample(r, sides, side_count, &status);
     if (count == 0) {
         result->state = BENCH_STOPPED;
+        result->why[0] = '\0';
+        if (status != TESS_OK) note_failure(r, status, result);
         return;
     }
+    read_state(r, &sides[0], result);
     /* The ratios first: a summary sorts the samples. */
     for (size_t i = 1; i < side_count; i++) {
         result->ratios[i - 1] = median_ratio(sides[i].samples, sides[0].samples, count);
@@ -234,46 +162,73 @@ static void time_sides(const bench_request *r, const bench_case *c, side *sides,
     result->own = timing_summarize(sides[0].samples, count);
     result->cpu = sides[0].cpu / (double)sides[0].calls;
     result->iterations = sides[0].calls;
-    if (sides[0].plan != NULL) result->call = time_calls(r, c, sides[0].p, result->own.median);
-    result->clock_mhz = environment_clock_mhz();
+    if (r->transfers) {
+        result->to_device = timing_summarize(sides[0].to_device, count).median;
+        result->to_host = timing_summarize(sides[0].to_host, count).median;
+    }
+    if (sides[0].plan != NULL) {
+        result->call = time_calls(r, c, sides[0].p, result->own.median);
+        result->workspace = tess_plan_workspace(sides[0].plan);
+    }
     result->state = BENCH_MEASURED;
 }
 
-/* Plans the kernel of this case. On failure the result says whether it was refused. */
-static tess_plan *plan_case(const bench_request *r, const bench_case *c, const problem *p,
-                            bench_result *result) {
-    tess_plan *plan = NULL;
-    tess_options options = r->options;
-    options.kernel = c->kernel->number < 0 ? NULL : c->kernel->name;
-    tess_status status = problem_plan(p, r->ctx, &options, &plan);
+/* Plans what is measured. On failure the result says whether it was refused. */
+static bool plan_case(const bench_request *r, const bench_case *c, const problem *p, tess_plan **plan,
+                      bench_result *result) {
+    tess_status status = plan_kernel(r, p, kernel_of(c), params_of(c), plan);
     if (status != TESS_OK) {
-        note_failure(r, status, result);
-        return NULL;
+        note_refusal(r, status, result);
+        return false;
     }
-    bool named = c->kernel->number >= 0;
+    bool named = kernel_of(c) != NULL;
     snprintf(result->kernel, sizeof result->kernel, named ? "%s" : KERNELS_AUTO ":%s",
-             tess_plan_kernel(plan));
-    if (say_verbose()) say_note("%s", tess_plan_sentence(plan));
-    return plan;
+             tess_plan_kernel(*plan));
+    if (say_verbose()) say_note("%s", tess_plan_sentence(*plan));
+    return true;
+}
+
+/* Makes a side of each peer. Those that are kernels were planned before, when they were verified. */
+static bool plan_peers(const bench_request *r, const bench_case *c, const problem *p, bench_side *sides,
+                       bench_result *result) {
+    for (size_t i = 0; i < c->peer_count; i++) {
+        sides[i] = (bench_side){.p = p, .blas = c->peers[i]->is_kernel ? NULL : &c->peers[i]->blas};
+        if (!c->peers[i]->is_kernel) continue;
+        tess_status status = plan_kernel(r, p, c->peers[i]->name, NULL, &sides[i].plan);
+        if (status == TESS_OK) continue;
+        note_refusal(r, status, result);
+        return false;
+    }
+    return true;
 }
 
 void bench_measure(const bench_request *r, const bench_case *c, problem *p, bench_result *result) {
     double none = (double)NAN;
     timing_summary nothing = {.median = none, .p10 = none, .p90 = none, .noise = none};
-    *result = (bench_result){.rel_error = none,
+    *result = (bench_result){.state = BENCH_STOPPED,
+                             .rel_error = none,
                              .max_error = none,
                              .call = none,
+                             .to_device = none,
+                             .to_host = none,
                              .cpu = none,
+                             .workspace = -1,
                              .own = nothing,
-                             .clock_mhz = none};
-    side sides[1 + BENCH_PEERS_MAX] = {{.p = p, .peer = c->alone}};
-    for (size_t i = 0; i < c->peer_count; i++) sides[1 + i] = (side){.p = p, .peer = c->peers[i]};
-    if (c->alone != NULL)
-        snprintf(result->kernel, sizeof result->kernel, "%s", c->alone->name);
-    else if ((sides[0].plan = plan_case(r, c, p, result)) == NULL)
+                             .device_state = {none, none, none, none, ""}};
+    size_t side_count = 1 + c->peer_count;
+    bench_side *sides = calloc(side_count, sizeof *sides);
+    if (sides == NULL) {
+        snprintf(result->why, sizeof result->why, "no memory for the samples");
         return;
-    if (verify(r, &sides[0], p, result)) time_sides(r, c, sides, 1 + c->peer_count, result);
-    tess_free_plan(sides[0].plan);
+    }
+    bool by_blas = c->alone != NULL && !c->alone->is_kernel;
+    sides[0] = (bench_side){.p = p, .blas = by_blas ? &c->alone->blas : NULL};
+    if (by_blas) snprintf(result->kernel, sizeof result->kernel, "%s", c->alone->name);
+    if ((by_blas || plan_case(r, c, p, &sides[0].plan, result)) && plan_peers(r, c, p, sides + 1, result) &&
+        verify(r, &sides[0], p, result))
+        time_sides(r, c, sides, side_count, result);
+    for (size_t i = 0; i < side_count; i++) tess_free_plan(sides[i].plan);
+    free(sides);
 }
 
 static int64_t clipped(int64_t size) {
@@ -288,15 +243,20 @@ double bench_estimate(const bench_request *r, const bench_case *c, const problem
     small.batch = 1;
     problem p;
     bench_result ignored;
-    tess_plan *plan = NULL;
+    bench_side *s = calloc(1, sizeof *s);
     double seconds = 0;
-    if (problem_open(&p, &small) && problem_fill(&p, PROBLEM_RANDOM) &&
-        (plan = plan_case(r, c, &p, &ignored)) != NULL && problem_run(&p, plan) == TESS_OK) {
-        double start = timing_now();
-        problem_run(&p, plan);
-        seconds = (timing_now() - start) * problem_flops(spec) / problem_flops(&small);
+    if (s != NULL && problem_open(&p, &small, bench_memory(r)) &&
+        problem_fill(&p, PROBLEM_RANDOM, ignored.why) && plan_case(r, c, &p, &s->plan, &ignored)) {
+        s->p = &p;
+        if (bench_side_time(r, s, 1, &seconds) == TESS_OK && bench_side_time(r, s, 1, &seconds) == TESS_OK)
+            seconds *= problem_flops(spec) / problem_flops(&small);
+        else
+            seconds = 0;
     }
-    tess_free_plan(plan);
-    problem_free(&p);
+    if (s != NULL) {
+        tess_free_plan(s->plan);
+        problem_free(&p);
+    }
+    free(s);
     return seconds;
 }

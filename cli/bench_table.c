@@ -107,8 +107,8 @@ const table_column bench_columns[] = {
     [P90_MS] = {"p90_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
     [NOISE_PCT] = {"noise_pct", NULL, TABLE_PERCENT, TABLE_IN_FILES, 0},
     [CALL_MS] = {"call_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
-    [H2D_MS] = {"h2d_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
-    [D2H_MS] = {"d2h_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [H2D_MS] = {"h2d_ms", "to device", TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [D2H_MS] = {"d2h_ms", "to host", TABLE_MILLIS, TABLE_IN_FILES, 0},
     [GFLOPS] = {"gflops", "GFLOPS", TABLE_RATE, TABLE_IN_FILES, 6},
     [PCT_PEAK] = {"pct_peak", "peak", TABLE_PERCENT, TABLE_IN_FILES, 5},
     [GBYTES_SHOWN] = {"gbytes_s", "GB/s", TABLE_RATE, 0, 5},
@@ -147,24 +147,35 @@ bool bench_has_vectors(const bench_request *r) {
 }
 
 void bench_prepare_table(table *t, const bench_request *r) {
-    bool square = sizes_all_square(&r->sizes), compared = false, peaked = false;
+    bool square = sizes_all_square(&r->sizes), compared = false, peaked = false, tuned = false;
     for (size_t i = 0; i < r->kernels.count; i++) {
         bool unknown = r->kernels.kernels[i].number < 0;
         table_widen(t, KERNEL, unknown ? 28 : strlen(r->kernels.kernels[i].name));
+    }
+    for (size_t i = 0; i < r->variant_count; i++) {
+        if (r->variants[i].params == NULL) continue;
+        table_widen(t, PARAMS, strlen(r->variants[i].params));
+        tuned = true;
     }
     for (size_t i = 0; i < r->peer_count; i++) table_widen(t, PEER, strlen(r->peers[i].name));
     for (size_t i = 0; i < r->type_count; i++) {
         char name[16];
         problem_show_types(r->types[i], name);
         table_widen(t, TYPE, strlen(name));
-        compared = compared || r->types[i].in == TESS_F32 || r->types[i].in == TESS_F64;
+        compared =
+            compared || r->device.own_memory || r->types[i].in == TESS_F32 || r->types[i].in == TESS_F64;
         peaked = bench_peak_type(r->types[i], &(tess_type){TESS_F32}) || peaked;
     }
     if (!square) table_hide(t, SIZE);
     for (size_t column = M; square && column <= K; column++) table_hide(t, column);
     if (r->base.batch == 1) table_hide(t, BATCH);
     if (r->base.layout == 0) table_hide(t, LAYOUT);
-    if (r->options.params == NULL) table_hide(t, PARAMS);
+    if (!tuned) table_hide(t, PARAMS);
+    if (r->device.own_memory) table_hide(t, THREADS_SHOWN);
+    if (!r->transfers) {
+        table_hide(t, H2D_MS);
+        table_hide(t, D2H_MS);
+    }
     if (!peaked) table_hide(t, PCT_PEAK);
     if (!bench_has_vectors(r)) {
         table_hide(t, GBYTES_SHOWN);
@@ -178,12 +189,13 @@ static void set_product(table *t, const bench_request *r, const bench_case *c, c
     const problem_spec *s = &p->spec;
     char type[16];
     problem_show_types(s->types, type);
-    table_set_text(t, PARAMS, r->options.params != NULL ? r->options.params : "");
+    const char *params = c->alone == NULL ? c->variant->params : NULL;
+    table_set_text(t, PARAMS, params != NULL ? params : "");
     table_set_text(t, DEVICE, r->device.name);
     table_set_count(t, THREADS, c->threads);
     table_set_count(t, THREADS_SHOWN, c->threads);
     table_set_text(t, TYPE, type);
-    table_set_text(t, COMPUTE, problem_computes[r->options.compute]);
+    table_set_text(t, COMPUTE, problem_computes[s->compute]);
     table_set_count(t, SIZE, s->m);
     table_set_count(t, M, s->m);
     table_set_count(t, N, s->n);
@@ -216,9 +228,18 @@ static void set_times(table *t, const problem_spec *s, const bench_case *c, cons
     table_set_real(t, NOISE_PCT, result->own.noise);
     table_set_real(t, NOISE_SHOWN, result->own.noise);
     table_set_real(t, CALL_MS, 1e3 * result->call);
+    table_set_real(t, H2D_MS, 1e3 * result->to_device);
+    table_set_real(t, D2H_MS, 1e3 * result->to_host);
     table_set_real(t, GFLOPS, bench_gflops(s, result->own.median));
     set_shares(t, s, &c->limits, result->own.median);
-    table_set_real(t, CLOCK_MHZ, result->clock_mhz);
+}
+
+static void set_device_state(table *t, const bench_result *result) {
+    table_set_real(t, CLOCK_MHZ, result->device_state.clock_mhz);
+    table_set_real(t, POWER_W, result->device_state.power_w);
+    if (result->device_state.throttled[0] != '\0')
+        table_set_text(t, THROTTLED, result->device_state.throttled);
+    if (result->workspace >= 0) table_set_count(t, WORKSPACE_BYTES, result->workspace);
 }
 
 static void set_peer(table *t, const problem_spec *s, const bench_case *c, const bench_result *result,
@@ -258,13 +279,14 @@ static void add_row(table *t, const bench_request *r, const bench_case *c, const
     set_product(t, r, c, p);
     table_set_text(t, CACHE, r->cold ? "cold" : "warm");
     if (right) set_times(t, &p->spec, c, result);
+    if (right) set_device_state(t, result);
     table_set_real(t, REL_ERROR, result->rel_error);
     table_set_real(t, MAX_ERROR, result->max_error);
     if (result->checked) {
         table_set_text(t, VERIFIED, right ? "yes" : "FAILED");
         table_set_tone(t, VERIFIED, right ? TABLE_GOOD : TABLE_BAD);
     }
-    table_set_text(t, MODE, "burst");
+    table_set_text(t, MODE, bench_modes[r->mode]);
 }
 
 void bench_add_rows(table *t, const bench_request *r, const bench_case *c, const problem *p,

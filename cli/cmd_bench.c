@@ -35,8 +35,8 @@ typedef struct progress {
     bool failed, noisy;
     best best;
     bench_limits limits; /* for this type and number of threads */
-    bool *refused;       /* per kernel, for this type: noted once */
-    double *per_flop;    /* seconds, per kernel, as measured last; 0: not yet */
+    bool *refused;       /* per variant, for this type: noted once */
+    double *per_flop;    /* seconds, per variant, as measured last; 0: not yet */
 } progress;
 
 /* Percent between the 10th and the 90th percentile beyond which a row deserves a warning. */
@@ -57,11 +57,14 @@ static void keep_best(best *b, const problem_spec *s, const bench_case *c, const
 }
 
 static void print_best(const bench_request *r, const best *b, problem_types types, int threads) {
-    char type[16];
-    if (!r->out.people || b->flops == 0 || r->kernels.count < 2) return;
+    char type[16], where[48];
+    if (!r->out.people || b->flops == 0 || r->variant_count < 2) return;
     problem_show_types(types, type);
-    printf("fastest in %s at %s on %d thread%s: %s, %.1f GFLOPS", type, b->shape, threads,
-           threads == 1 ? "" : "s", b->result.kernel, b->gflops);
+    snprintf(where, sizeof where, "%d thread%s", threads, threads == 1 ? "" : "s");
+    const char *params = b->c.alone == NULL ? b->c.variant->params : NULL;
+    printf("fastest in %s at %s on %s: %s%s%s, %.1f GFLOPS", type, b->shape,
+           r->device.own_memory ? r->device.name : where, b->result.kernel, params != NULL ? " " : "",
+           params != NULL ? params : "", b->gflops);
     for (size_t i = 0; i < b->c.peer_count; i++)
         printf(", %.2f times %s", b->result.ratios[i], b->c.peers[i]->name);
     printf("\n");
@@ -77,8 +80,13 @@ static bool too_slow(const bench_request *r, progress *g, const bench_case *c, s
     char shape[64];
     show_shape(s, shape);
     say_note("%s at %s is left out: one run would take about %.0f s; to run it, name it: --kernels %s",
-             c->kernel->name, shape, seconds, c->kernel->name);
+             c->variant->kernel->name, shape, seconds, c->variant->kernel->name);
     return true;
+}
+
+static void note_refusal(const bench_variant *v, const bench_result *result) {
+    say_note("%s%s%s is left out: %s", v->kernel->name, v->params != NULL ? " " : "",
+             v->params != NULL ? v->params : "", result->why);
 }
 
 /* Turns a measurement into a row, a note, or neither. Returns false to stop. */
@@ -86,12 +94,16 @@ static bool take_result(const bench_request *r, progress *g, const bench_case *c
                         const problem *p, const bench_result *result) {
     switch (result->state) {
     case BENCH_STOPPED:
-        if (result->why[0] != '\0') say_error("%s: %s", c->kernel->name, result->why);
+        if (result->why[0] != '\0') say_error("%s: %s", c->variant->kernel->name, result->why);
         g->failed = g->failed || result->why[0] != '\0';
         return false;
     case BENCH_REFUSED:
-        if (!g->refused[index]) say_note("%s is left out: %s", c->kernel->name, result->why);
+        if (!g->refused[index]) note_refusal(c->variant, result);
         g->refused[index] = true;
+        return true;
+    case BENCH_FAILED:
+        say_error("%s cannot be run: %s", result->kernel, result->why);
+        g->failed = true;
         return true;
     case BENCH_WRONG:
         say_error("%s gives a wrong product and is not timed: %s", result->kernel, result->why);
@@ -113,8 +125,8 @@ static bool bench_one(const bench_request *r, progress *g, const bench_case *c, 
     char shape[64];
     bench_result result;
     show_shape(&p->spec, shape);
-    say_progress("[%zu/%zu] %s at %s", g->done, g->total, c->alone != NULL ? c->alone->name : c->kernel->name,
-                 shape);
+    say_progress("[%zu/%zu] %s at %s", g->done, g->total,
+                 c->alone != NULL ? c->alone->name : c->variant->kernel->name, shape);
     bench_measure(r, c, p, &result);
     return take_result(r, g, c, index, p, &result) && interrupt_came() == 0;
 }
@@ -137,24 +149,23 @@ static bool bench_peers(const bench_request *r, progress *g, bench_case c, size_
         c.alone = &r->peers[i];
         if (!bench_one(r, g, &c, index, p)) return false;
     }
-    if (c.alone == NULL)
-        say_note("at %s there is no row of the peer: peers multiply f32 and f64 only", shape);
+    if (c.alone == NULL) say_note("at %s there is no row of the peer: it does not take this product", shape);
     return true;
 }
 
 static bool bench_shape(const bench_request *r, progress *g, const problem_spec *spec, int threads) {
     problem p;
     bool peer_right[BENCH_PEERS_MAX] = {0};
-    bool go_on = problem_open(&p, spec);
+    bool go_on = problem_open(&p, spec, bench_memory(r));
     g->failed = g->failed || !go_on;
     for (size_t i = 0; go_on && i < r->peer_count; i++)
         peer_right[i] = bench_peer_is_right(r, &r->peers[i], &p, &g->failed);
-    for (size_t i = 0; go_on && i < r->kernels.count; i++) {
-        const bench_case c = {.kernel = &r->kernels.kernels[i], .threads = threads, .limits = g->limits};
+    for (size_t i = 0; go_on && i < r->variant_count; i++) {
+        const bench_case c = {.variant = &r->variants[i], .threads = threads, .limits = g->limits};
         g->done++;
         if (too_slow(r, g, &c, i, spec)) continue;
-        go_on = c.kernel->number == KERNELS_PEER ? bench_peers(r, g, c, i, &p, peer_right)
-                                                 : bench_kernel(r, g, c, i, &p, peer_right);
+        go_on = kernels_is_peer(c.variant->kernel) ? bench_peers(r, g, c, i, &p, peer_right)
+                                                   : bench_kernel(r, g, c, i, &p, peer_right);
     }
     problem_free(&p);
     return go_on;
@@ -186,16 +197,17 @@ static bench_limits measure_limits(const bench_request *r, problem_types types) 
 /* All shapes with one type and one number of threads: one ladder. */
 static bool bench_ladder(const bench_request *r, progress *g, problem_types types, int threads) {
     bool go_on = true;
-    if (tess_set_threads(r->ctx, threads) != TESS_OK) {
+    if (!r->device.own_memory && tess_set_threads(r->ctx, threads) != TESS_OK) {
         say_error("%s", tess_error(r->ctx));
         g->failed = true;
         return false;
     }
-    for (size_t i = 0; i < r->peer_count; i++) peer_set_threads(&r->peers[i], threads);
+    for (size_t i = 0; i < r->peer_count; i++)
+        if (!r->peers[i].is_kernel) peer_set_threads(&r->peers[i].blas, threads);
     g->best = (best){0};
     g->limits = measure_limits(r, types);
-    memset(g->refused, 0, r->kernels.count * sizeof *g->refused);
-    memset(g->per_flop, 0, r->kernels.count * sizeof *g->per_flop);
+    memset(g->refused, 0, r->variant_count * sizeof *g->refused);
+    memset(g->per_flop, 0, r->variant_count * sizeof *g->per_flop);
     for (size_t i = 0; go_on && i < r->sizes.count; i++) {
         problem_spec spec = r->base;
         spec.types = types;
@@ -210,7 +222,7 @@ static bool bench_ladder(const bench_request *r, progress *g, problem_types type
 }
 
 static void bench_everything(const bench_request *r, progress *g) {
-    g->total = r->type_count * r->threads_count * r->sizes.count * r->kernels.count;
+    g->total = r->type_count * r->threads_count * r->sizes.count * r->variant_count;
     for (size_t i = 0; i < r->type_count; i++)
         for (size_t j = 0; j < r->threads_count; j++)
             if (!bench_ladder(r, g, r->types[i], r->threads[j])) return;
@@ -245,8 +257,8 @@ int bench_run(const args *a) {
     bench_request r;
     int status = bench_read_options(&r, a);
     if (status == EXIT_FINE) {
-        progress g = {.refused = calloc(r.kernels.count + 1, sizeof *g.refused),
-                      .per_flop = calloc(r.kernels.count + 1, sizeof *g.per_flop)};
+        progress g = {.refused = calloc(r.variant_count + 1, sizeof *g.refused),
+                      .per_flop = calloc(r.variant_count + 1, sizeof *g.per_flop)};
         table_open(&g.t, bench_columns, bench_column_count);
         bench_prepare_table(&g.t, &r);
         interrupt_watch();

@@ -1,32 +1,49 @@
-/* cmd_devices.c: `tessera devices`: the devices of this machine, what they can do at best, and the BLAS
- * libraries found on it.
+/* cmd_devices.c: `tessera devices`: the devices of this machine, what they can do at best, and the libraries
+ * found on it.
  *
  * Invariant: what was not found is named too, with where it was looked for.
  */
 #include "commands.h"
+#include "devices.h"
 #include "limits.h"
 #include "output.h"
 #include "peer.h"
 #include "say.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const args_option options[] = {
     {"measure", NULL,
      "measure what each can do at best: multiply-adds and memory, with one thread and with all"},
+    {"hierarchy", NULL,
+     "size, latency and bandwidth of each level of a GPU's memory, measured; then files hold these"},
     ARGS_OUTPUT_ROWS,
-    {"verbose", NULL, "name every place where a peer was looked for"},
+    {"verbose", NULL, "name every place where a library was looked for"},
 };
 const args_spec devices_spec = {"devices",
                                 "",
                                 0,
-                                "The devices of this machine, and the BLAS libraries found",
+                                "The devices of this machine, and the libraries found",
                                 NULL,
                                 options,
                                 sizeof options / sizeof *options};
 
-enum { NAME, MODEL, ISA, CORES, THREADS, L1D, L2, L3, MEMORY, ONE_THREAD, ALL_THREADS = ONE_THREAD + 3 };
+enum {
+    NAME,
+    MODEL,
+    ISA,
+    CORES,
+    THREADS,
+    L1D,
+    L2,
+    L3,
+    MEMORY,
+    ONE_THREAD,
+    ALL_THREADS = ONE_THREAD + 3,
+    OF_GPU = ALL_THREADS + 3
+};
 static const table_column columns[] = {
     [NAME] = {"name", "device", TABLE_TEXT, TABLE_IN_FILES, 0},
     [MODEL] = {"model", "model", TABLE_TEXT, TABLE_IN_FILES, 0},
@@ -55,6 +72,17 @@ static const table_column at_best_columns[] = {
     {"gbytes_s", "memory GB/s", TABLE_RATE, 0, 0},
 };
 
+/* The columns above, followed by those of a GPU. */
+static table_column *make_columns(size_t *count) {
+    size_t own = sizeof columns / sizeof *columns;
+    table_column *all = malloc((own + devices_gpu_column_count) * sizeof *all);
+    if (all == NULL) return NULL;
+    memcpy(all, columns, sizeof columns);
+    memcpy(all + own, devices_gpu_columns, devices_gpu_column_count * sizeof *all);
+    *count = own + devices_gpu_column_count;
+    return all;
+}
+
 /* 0 means not known. */
 static void set_bytes(table *t, size_t column, int64_t bytes) {
     if (bytes > 0) table_set_count(t, column, bytes);
@@ -76,7 +104,8 @@ static void add_device(table *t, const tess_device_info *d) {
 enum { RATES = 3 };
 
 static bool measure_threads(tess_context *ctx, int threads, double rates[RATES]) {
-    return tess_set_threads(ctx, threads) == TESS_OK && limits_peak(ctx, TESS_F32, &rates[0]) == TESS_OK &&
+    bool ready = threads == tess_threads(ctx) || tess_set_threads(ctx, threads) == TESS_OK;
+    return ready && limits_peak(ctx, TESS_F32, &rates[0]) == TESS_OK &&
            limits_peak(ctx, TESS_F64, &rates[1]) == TESS_OK && limits_bandwidth(ctx, &rates[2]) == TESS_OK;
 }
 
@@ -85,6 +114,11 @@ static void add_at_best(table *at_best, const tess_device_info *d, int threads, 
     table_set_text(at_best, AT_BEST_DEVICE, d->name);
     table_set_count(at_best, AT_BEST_THREADS, threads);
     for (size_t i = 0; i < RATES; i++) table_set_real(at_best, AT_BEST + i, rates[i] / 1e9);
+}
+
+/* A simulator has no speed of its own: its time says nothing of a GPU's. */
+static bool is_simulator(const tess_device_info *d) {
+    return strncmp(d->name, "sim", 3) == 0;
 }
 
 /* Completes the last row of `t`. Where there is only one thread, what it does is also what all do. */
@@ -139,29 +173,65 @@ static void print_at_best(const output *out, table *at_best) {
     if (out->markdown) table_print_markdown(at_best, stdout);
 }
 
+/* The rows of the table. *first is the device that "auto" opens. */
+static bool add_devices(table *t, table *at_best, bool measure, tess_device_info *first) {
+    tess_device_info d;
+    tess_gpu_info gpu;
+    bool good = true;
+    for (int i = 0; i < tess_count_devices(); i++) {
+        if (tess_describe_device(i, &d) != TESS_OK) continue;
+        if (i == 0) *first = d;
+        add_device(t, &d);
+        if (tess_describe_gpu(i, &gpu) == TESS_OK) devices_set_gpu(t, OF_GPU, &gpu);
+        if (measure && !is_simulator(&d)) good = measure_device(&d, t, at_best) && good;
+    }
+    return good;
+}
+
+/* What no table has room for. */
+static void print_details(bool verbose) {
+    tess_device_info d;
+    tess_gpu_info gpu;
+    for (int i = 0; i < tess_count_devices(); i++)
+        if (tess_describe_device(i, &d) == TESS_OK && tess_describe_gpu(i, &gpu) == TESS_OK)
+            devices_print_gpu(&d, &gpu);
+    printf("\nlibraries for a GPU\n");
+    devices_print_libraries(verbose);
+    devices_print_absence();
+    printf("\npeers of the cpu\n");
+    devices_print_peers(verbose);
+}
+
+static bool show_hierarchy(const output *out, const tess_device_info *first) {
+    table t;
+    table_open(&t, hierarchy_columns, hierarchy_column_count);
+    bool good = hierarchy_add_rows(&t);
+    if (out->people) printf("\n");
+    good = output_write(out, &t, "hierarchy", first, NULL) && good;
+    table_close(&t);
+    return good;
+}
+
 int devices_run(const args *a) {
     output out;
     table t, at_best;
-    tess_device_info d, first = {0};
-    bool good = true;
+    tess_device_info first = {0};
+    size_t column_count;
+    bool hierarchy = args_given(a, "hierarchy");
     if (!output_open(&out, a)) return EXIT_USAGE;
-    table_open(&t, columns, sizeof columns / sizeof *columns);
+    table_column *all = make_columns(&column_count);
+    if (all == NULL) return say_usage("out of memory");
+    table_open(&t, all, column_count);
     table_open(&at_best, at_best_columns, sizeof at_best_columns / sizeof *at_best_columns);
-    for (int i = 0; i < tess_count_devices(); i++) {
-        if (tess_describe_device(i, &d) != TESS_OK) continue;
-        if (i == 0) first = d;
-        add_device(&t, &d);
-        if (args_given(a, "measure")) good = measure_device(&d, &t, &at_best) && good;
-    }
-    good = output_write(&out, &t, "devices", &first, NULL) && good;
-    bool any = t.row_count > 0;
-    print_at_best(&out, &at_best);
+    bool good = add_devices(&t, &at_best, args_given(a, "measure"), &first), any = t.row_count > 0;
+    const output shown = hierarchy ? (output){.people = out.people} : out;
+    good = output_write(&shown, &t, "devices", &first, NULL) && good;
+    print_at_best(&shown, &at_best);
+    if (out.people) print_details(args_given(a, "verbose"));
+    if (hierarchy) good = show_hierarchy(&out, &first) && good;
+    if (!any) say_error("no device was found: %s", tess_error(NULL));
     table_close(&t);
     table_close(&at_best);
-    if (out.people) {
-        printf("\npeers\n");
-        devices_print_peers(args_given(a, "verbose"));
-    }
-    if (!any) say_error("no device was found: %s", tess_error(NULL));
+    free(all);
     return good && any ? EXIT_FINE : EXIT_CHECK;
 }

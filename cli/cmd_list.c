@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const args_option options[] = {
-    {"device", "NAME", "only the kernels of this device"},
-    {"long", NULL, "with the parameters of each kernel"},
+    {"device", "NAME", "only the kernels of this device: cpu, cuda"},
+    {"long", NULL, "with the parameters of each kernel, and what it needs of a device"},
     ARGS_OUTPUT_ROWS,
 };
 const args_spec list_spec = {"list",
@@ -24,7 +24,7 @@ const args_spec list_spec = {"list",
                              options,
                              sizeof options / sizeof *options};
 
-enum { NUMBER, NAME, DEVICE, TYPES, SUMMARY, PARAMS };
+enum { NUMBER, NAME, DEVICE, TYPES, SUMMARY, PARAMS, NEEDS };
 static const table_column columns[] = {
     [NUMBER] = {"number", "no.", TABLE_COUNT, TABLE_IN_FILES, 0},
     [NAME] = {"name", "kernel", TABLE_TEXT, TABLE_IN_FILES, 0},
@@ -32,12 +32,14 @@ static const table_column columns[] = {
     [TYPES] = {"types", "types", TABLE_TEXT, TABLE_IN_FILES, 0},
     [SUMMARY] = {"summary", "summary", TABLE_TEXT, TABLE_IN_FILES, 0},
     [PARAMS] = {"params", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
+    [NEEDS] = {"needs", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
 };
 
 /* One kernel as a paragraph: a table has no room for its parameters. */
 static void print_long(const tess_kernel_info *kernel) {
     printf("%d  %s (%s)\n   %s\n   types   %s\n", kernel->number, kernel->name, kernel->device,
            kernel->summary, kernel->types);
+    if (kernel->needs[0] != '\0') printf("   needs   %s\n", kernel->needs);
     for (const char *line = kernel->params; *line != '\0';) {
         size_t length = strcspn(line, "\n");
         printf("   %s%.*s\n", line == kernel->params ? "params  " : "        ", (int)length, line);
@@ -70,13 +72,15 @@ static void add_kernel(table *t, const tess_kernel_info *kernel) {
     table_set_text(t, TYPES, kernel->types);
     table_set_text(t, SUMMARY, kernel->summary);
     set_params(t, kernel->params);
+    table_set_text(t, NEEDS, kernel->needs);
 }
 
 static bool select_kernels(const args *a, kernels_list *list) {
     const char *device = args_text(a, "device", NULL);
-    if (a->word_count == 0) return kernels_add_all(list, device);
+    const char *family = device != NULL ? kernels_family(device) : NULL;
+    if (a->word_count == 0) return kernels_add_all(list, family);
     for (size_t i = 0; i < a->word_count; i++)
-        if (!kernels_add(list, device, a->words[i])) return false;
+        if (!kernels_add(list, family, a->words[i])) return false;
     return true;
 }
 

@@ -235,11 +235,11 @@ static void print_closing_line(const request *r, double seconds) {
     const multiply_shape *s = &r->job.shape;
     char a[MULTIPLY_TEXT], b[MULTIPLY_TEXT], c[MULTIPLY_TEXT];
     double flops = 2.0 * (double)s->batch.count * (double)s->m * (double)s->n * (double)s->k;
-    printf("%s: %s (%s) from %s times %s (%s), %.3g s, %.1f GFLOPS, %s\n", r->path_c,
+    printf("%s: %s (%s) from %s times %s (%s), %.3g s, %.1f GFLOPS, %s on %s\n", r->path_c,
            multiply_shape_text(&s->result, c), tess_type_name(s->result.type),
            multiply_shape_text(&r->a.header, a), multiply_shape_text(&r->b.header, b),
            tess_type_name(r->a.header.type), seconds, seconds > 0 ? 1e-9 * flops / seconds : 0.0,
-           tess_plan_kernel(r->plan));
+           tess_plan_kernel(r->plan), r->device.name);
 }
 
 static int multiply(request *r) {

@@ -8,6 +8,7 @@
 #include "interrupt.h"
 #include "say.h"
 #include "verify_cases.h"
+#include "verify_sim.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,6 +18,7 @@
 
 static const args_option options[] = {
     {"kernels", "GLOB[,GLOB...]", "kernels by name, glob or number; auto is the planner's choice"},
+    {"file", "FILE", "the kernel in this file, on a GPU or the simulator; f32 unless --type is given"},
     {"type", "TYPE[,TYPE...]", "f32 f64 f16 f16:f32 bf16 bf16:f32 i32 i8; default all"},
     {"sizes", "SIZES", "square sizes instead of the built-in shapes, as in bench"},
     {"shape", "MxNxK[,...]", "shapes instead of the built-in ones; may be given several times"},
@@ -29,7 +31,8 @@ static const args_option options[] = {
     {"alpha", "NUMBER", "only this alpha (then beta is 0 unless given)"},
     {"beta", "NUMBER", "only this beta (then alpha is 1 unless given)"},
     {"params", "NAME=N[,...]", "parameters of the kernel, see list --long"},
-    {"threads", "N", "number of threads"},
+    {"threads", "N", "number of threads; of a CPU only"},
+    {"transfers", NULL, "matrices in host memory, which the library copies to a GPU and back"},
     {"seed", "N", "of shapes and data; default 1"},
     ARGS_DEVICE_ROW,
     ARGS_OUTPUT_ROWS,
@@ -42,7 +45,9 @@ const args_spec verify_spec = {
     "Check kernels on awkward shapes, against a reference and bit for bit",
     "Each case runs twice: on random data, where every element must lie within its error bound, and on\n"
     "integers whose sums are exact, where every bit must be right. C is poisoned with NaN where it must not\n"
-    "be read. A failure prints the command that repeats it.\n",
+    "be read. A failure prints the command that repeats it.\n"
+    "With --device sim GPU kernels run on the CPU, thread by thread, and every access is checked: races,\n"
+    "barriers that not all threads reach, memory out of bounds, misaligned or never written.\n",
     options,
     sizeof options / sizeof *options};
 
@@ -70,14 +75,17 @@ typedef struct request {
     verify_cases cases;
     tess_options options;
     int64_t threads; /* 0: the default */
+    bool transfers;
+    char file[1024]; /* of --file */
     output out;
 } request;
 
 typedef struct tally {
     int64_t cases, failed;
     double rel_error, max_error, used;
-    char refusal[256]; /* why the last product left out was */
-    bool expected;     /* a kernel need not take every type */
+    char refusal[PROBLEM_SENTENCE]; /* why the last product left out was */
+    char notes[4096];               /* what the device noticed, and has been said */
+    bool expected;                  /* a kernel need not take every type */
 } tally;
 
 static void print_replay(const request *r, const tess_kernel_info *kernel, const problem_spec *s,
@@ -86,20 +94,23 @@ static void print_replay(const request *r, const tess_kernel_info *kernel, const
     problem_show_types(s->types, type);
     say_error("%s is wrong: %s", kernel->name, why);
     fprintf(stderr,
-            "  repeat it with: tessera verify %s --device %s --type %s --shape %" PRId64 "x%" PRId64
+            "  repeat it with: tessera verify %s%s --device %s --type %s --shape %" PRId64 "x%" PRId64
             "x%" PRId64 " --layout %s --ld-pad %" PRId64 " --batch %" PRId64
-            " --alpha %.17g --beta %.17g --seed %" PRIu64 " --threads %d",
-            kernel->name, r->device.name, type, s->m, s->n, s->k, problem_layouts[s->layout], s->ld_pad,
-            s->batch, s->alpha, s->beta, s->seed, tess_threads(r->ctx));
+            " --alpha %.17g --beta %.17g --seed %" PRIu64,
+            verify_sim_is_file(kernel) ? "--file " : "", kernel->name, r->device.name, type, s->m, s->n, s->k,
+            problem_layouts[s->layout], s->ld_pad, s->batch, s->alpha, s->beta, s->seed);
+    if (!r->device.own_memory) fprintf(stderr, " --threads %d", tess_threads(r->ctx));
+    if (r->transfers) fprintf(stderr, " --transfers");
     if (r->options.params != NULL) fprintf(stderr, " --params %s", r->options.params);
     fputc('\n', stderr);
 }
 
 /* Runs and checks on one kind of data. *status is the library's: a product it refuses is no wrong one. */
 static bool run_data(tess_plan *plan, problem *p, problem_data data, tess_status *status, tally *sum,
-                     char why[256]) {
+                     char why[PROBLEM_SENTENCE]) {
     tess_check check;
-    if (!problem_fill(p, data)) return data == PROBLEM_EXACT;
+    if (!problem_has_data(&p->spec, data)) return true;
+    if (!problem_fill(p, data, why)) return false;
     *status = problem_run(p, plan);
     if (*status != TESS_OK) return false;
     bool right = problem_check(p, data, &check, why);
@@ -109,14 +120,23 @@ static bool run_data(tess_plan *plan, problem *p, problem_data data, tess_status
     return right;
 }
 
+/* What a kernel does not take it refuses when it is planned; scalars are seen when it runs. Somebody else's library
+ * may find out only then. */
+static bool is_refusal(const tess_kernel_info *kernel, tess_status status, bool planned) {
+    if (status == TESS_ERROR_ARGUMENT) return true;
+    if (planned) return status == TESS_ERROR_KERNEL && kernel->number == KERNELS_PEER;
+    return status == TESS_ERROR_KERNEL || status == TESS_ERROR_TYPE;
+}
+
 /* One product on both kinds of data. Returns false only if the run cannot go on. */
 static bool run_case(const request *r, const tess_kernel_info *kernel, const problem_spec *spec, tally *sum) {
     problem p;
     tess_plan *plan = NULL;
-    char why[256] = "";
+    char why[PROBLEM_SENTENCE] = "";
     tess_options choice = r->options;
     choice.kernel = kernel->number < 0 ? NULL : kernel->name;
-    if (!problem_open(&p, spec)) {
+    bool on_device = r->device.own_memory && !r->transfers;
+    if (!problem_open(&p, spec, on_device ? r->ctx : NULL)) {
         problem_free(&p);
         return false;
     }
@@ -124,7 +144,8 @@ static bool run_case(const request *r, const tess_kernel_info *kernel, const pro
     bool right = status == TESS_OK && run_data(plan, &p, PROBLEM_RANDOM, &status, sum, why) &&
                  run_data(plan, &p, PROBLEM_EXACT, &status, sum, why);
     if (status != TESS_OK) snprintf(why, sizeof why, "%s", tess_error(r->ctx));
-    if (status == TESS_ERROR_KERNEL || status == TESS_ERROR_TYPE || status == TESS_ERROR_ARGUMENT) {
+    if (verify_sim_is_file(kernel)) verify_sim_notes(r->ctx, sum->notes);
+    if (is_refusal(kernel, status, plan != NULL)) {
         snprintf(sum->refusal, sizeof sum->refusal, "%s", why);
         sum->expected = status == TESS_ERROR_TYPE || status == TESS_ERROR_KERNEL;
     } else {
@@ -160,7 +181,7 @@ static void add_row(const request *r, table *t, const tess_kernel_info *kernel, 
 
 /* All cases of one kernel and type. Returns whether to go on; an interrupted tally makes no row. */
 static bool verify_row(const request *r, table *t, const tess_kernel_info *kernel, problem_types types,
-                       int64_t *failed) {
+                       int64_t *failed, char refusal[PROBLEM_SENTENCE]) {
     tally sum = {0};
     char type[16];
     problem_show_types(types, type);
@@ -176,6 +197,18 @@ static bool verify_row(const request *r, table *t, const tess_kernel_info *kerne
     }
     *failed += sum.failed;
     add_row(r, t, kernel, types, &sum);
+    memcpy(refusal, sum.refusal, PROBLEM_SENTENCE);
+    return true;
+}
+
+/* All types of one kernel. One that takes none is not passed over in silence. */
+static bool verify_kernel(const request *r, table *t, const tess_kernel_info *kernel, int64_t *failed) {
+    char refusal[PROBLEM_SENTENCE] = "";
+    size_t before = t->row_count;
+    for (size_t i = 0; i < r->type_count; i++)
+        if (!verify_row(r, t, kernel, r->types[i], failed, refusal)) return false;
+    if (t->row_count == before && !r->kernels.chosen)
+        say_note("%s was not checked: %s", kernel->name, refusal);
     return true;
 }
 
@@ -200,18 +233,20 @@ static bool read_choice(request *r, const args *a) {
 static bool read_types(request *r, const args *a) {
     if (args_given(a, "type")) return bench_read_types(a, r->types, PROBLEM_TYPE_COUNT, &r->type_count);
     memcpy(r->types, problem_all_types, sizeof problem_all_types);
-    r->type_count = PROBLEM_TYPE_COUNT;
+    r->type_count = args_given(a, "file") ? 1 : PROBLEM_TYPE_COUNT;
     return true;
 }
 
 static bool read_kernels(request *r, const args *a) {
-    const char *device = r->device.name, *patterns = args_text(a, "kernels", NULL);
+    const char *family = r->device.kernels, *patterns = args_text(a, "kernels", NULL);
     for (size_t i = 0; i < a->word_count; i++)
-        if (!kernels_add(&r->kernels, device, a->words[i])) return false;
-    if (patterns != NULL && !kernels_add(&r->kernels, device, patterns)) return false;
-    if (!r->kernels.chosen) return kernels_add_all(&r->kernels, device) && kernels_add_auto(&r->kernels);
+        if (!kernels_add(&r->kernels, family, a->words[i])) return false;
+    if (patterns != NULL && !kernels_add(&r->kernels, family, patterns)) return false;
+    if (args_given(a, "file") && !verify_sim_add_file(&r->kernels, args_text(a, "file", ""), r->file))
+        return false;
+    if (!r->kernels.chosen) return kernels_add_ladder(&r->kernels, family) && kernels_add_auto(&r->kernels);
     for (size_t i = 0; i < r->kernels.count; i++) {
-        if (r->kernels.kernels[i].number != KERNELS_PEER) continue;
+        if (!kernels_is_peer(&r->kernels.kernels[i])) continue;
         say_error("kernel 0 is the peer, which verify does not run; bench checks it before it times it");
         return false;
     }
@@ -223,6 +258,14 @@ static int read_options(request *r, const args *a) {
     say_quiet(args_given(a, "quiet"));
     if (!output_open(&r->out, a) || !read_types(r, a) || !read_choice(r, a)) return EXIT_USAGE;
     if (!commands_open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
+    verify_sim_open_checked(&r->ctx, &r->device);
+    r->transfers = args_given(a, "transfers");
+    if (r->transfers && !r->device.own_memory)
+        return say_usage("--transfers copies matrices to a device and back, but %s computes in host memory",
+                         r->device.name);
+    if (r->threads > 0 && r->device.own_memory)
+        return say_usage("--threads is %" PRId64 ", but %s is no CPU: a GPU always uses all it has",
+                         r->threads, r->device.name);
     if (r->threads > 0 && tess_set_threads(r->ctx, (int)r->threads) != TESS_OK) {
         say_error("%s", tess_error(r->ctx));
         return EXIT_CHECK;
@@ -255,8 +298,7 @@ int verify_run(const args *a) {
             table_widen(&t, KERNEL, strlen(r.kernels.kernels[i].name));
         interrupt_watch();
         for (size_t i = 0; go_on && i < r.kernels.count; i++)
-            for (size_t j = 0; go_on && j < r.type_count; j++)
-                go_on = verify_row(&r, &t, &r.kernels.kernels[i], r.types[j], &failed);
+            go_on = verify_kernel(&r, &t, &r.kernels.kernels[i], &failed);
         status = finish(&r, &t, failed);
         table_close(&t);
     }

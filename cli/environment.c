@@ -87,6 +87,60 @@ static void print_caches(FILE *stream, const tess_device_info *device) {
     fputs("],\n", stream);
 }
 
+/* Variables that change what NVIDIA's libraries do. */
+static bool is_nvidia_variable(const char *entry) {
+    static const char *const prefixes[] = {"NVIDIA_TF32_", "CUBLAS_",      "CUBLASLT_",   "CUDA_VISIBLE_",
+                                           "CUDA_DEVICE_", "CUDA_LAUNCH_", "CUDA_MODULE_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0) return true;
+    return false;
+}
+
+static void print_variables(FILE *stream) {
+    const char *separator = "";
+    fputs("    \"environment\": {", stream);
+    for (char **entry = environ; *entry != NULL; entry++) {
+        const char *equals = strchr(*entry, '=');
+        if (equals == NULL || !is_nvidia_variable(*entry)) continue;
+        fprintf(stream, "%s\"%.*s\": ", separator, (int)(equals - *entry), *entry);
+        table_print_json_text(equals + 1, stream);
+        separator = ", ";
+    }
+    fputs("},\n", stream);
+}
+
+static void print_libraries(FILE *stream) {
+    tess_library_info l;
+    const char *separator = "";
+    fputs("    \"libraries\": {", stream);
+    for (int i = 0; i < tess_count_libraries(); i++) {
+        if (tess_describe_library(i, &l) != TESS_OK || l.path[0] == '\0') continue;
+        fputs(separator, stream);
+        table_print_json_text(l.name, stream);
+        fputs(": ", stream);
+        table_print_json_text(l.version, stream);
+        separator = ", ";
+    }
+    fputs("},\n", stream);
+}
+
+/* The GPU of that name, what it is used through, and what might change its results. */
+static void print_gpu(FILE *stream, const char *name) {
+    tess_device_info d;
+    tess_gpu_info gpu;
+    char text[32];
+    int index = 0, count = tess_count_devices();
+    while (index < count && (tess_describe_device(index, &d) != TESS_OK || strcmp(d.name, name) != 0))
+        index++;
+    if (index == count || tess_describe_gpu(index, &gpu) != TESS_OK) return;
+    snprintf(text, sizeof text, "%d.%d", gpu.compute_major, gpu.compute_minor);
+    print_field(stream, "compute_capability", text);
+    fprintf(stream, "    \"multiprocessors\": %d,\n    \"driver_cuda\": %d,\n    \"nvrtc\": %d,\n", gpu.sms,
+            gpu.driver_version, gpu.compiler_version);
+    print_libraries(stream);
+    print_variables(stream);
+}
+
 void environment_print_json(FILE *stream, const tess_device_info *device, const char *data) {
     struct utsname os;
     char text[512];
@@ -117,6 +171,7 @@ void environment_print_json(FILE *stream, const tess_device_info *device, const 
     print_field(stream, "device", device->name);
     print_field(stream, "model", device->model);
     print_field(stream, "isa", device->isa);
+    print_gpu(stream, device->name);
     snprintf(text, sizeof text, "%s %s %s", have_os ? os.sysname : "unknown", have_os ? os.release : "",
              have_os ? os.machine : "");
     print_field(stream, "os", text);

@@ -18,9 +18,15 @@ static const tess_kernel_info auto_kernel = {.name = KERNELS_AUTO,
                                              .number = -1,
                                              .summary = "the planner's choice",
                                              .types = "",
-                                             .params = ""};
-static const tess_kernel_info peer_kernel =
-    {.name = "peer", .device = "", .number = KERNELS_PEER, .summary = "the peer", .types = "", .params = ""};
+                                             .params = "",
+                                             .needs = ""};
+static const tess_kernel_info peer_kernel = {.name = "peer",
+                                             .device = "",
+                                             .number = KERNELS_PEER,
+                                             .summary = "whatever --peer says",
+                                             .types = "",
+                                             .params = "",
+                                             .needs = ""};
 
 static bool append(kernels_list *list, const tess_kernel_info *kernel) {
     for (size_t i = 0; i < list->count; i++)
@@ -35,12 +41,28 @@ static bool append(kernels_list *list, const tess_kernel_info *kernel) {
     return true;
 }
 
-static bool of_device(const tess_kernel_info *kernel, const char *device) {
-    return device == NULL || strcmp(kernel->device, device) == 0;
+static bool describe(int index, const char *family, tess_kernel_info *kernel) {
+    if (tess_describe_kernel(index, kernel) != TESS_OK) return false;
+    return family == NULL || strcmp(kernel->device, family) == 0;
 }
 
-static bool describe(int index, const char *device, tess_kernel_info *kernel) {
-    return tess_describe_kernel(index, kernel) == TESS_OK && of_device(kernel, device);
+bool kernels_is_peer(const tess_kernel_info *kernel) {
+    return strcmp(kernel->name, peer_kernel.name) == 0;
+}
+
+/* Names on the command line are devices' names; kernels belong to a family of devices. */
+const char *kernels_family(const char *device) {
+    return strncmp(device, "cuda", 4) == 0 || strncmp(device, "sim", 3) == 0 ? "gpu" : device;
+}
+
+bool kernels_has_param(const tess_kernel_info *kernel, const char *name) {
+    size_t length = strlen(name);
+    for (const char *line = kernel->params; line != NULL && *line != '\0';) {
+        if (strncmp(line, name, length) == 0 && line[length] == ':') return true;
+        line = strchr(line, '\n');
+        if (line != NULL) line++;
+    }
+    return false;
 }
 
 /* The word of a name that people remember: "packed" of "cpu_03_packed". */
@@ -56,12 +78,12 @@ static bool is_near(const char *pattern, const char *name) {
 }
 
 /* Names the kernels somebody may have meant. */
-static void say_no_match(const char *pattern, const char *device) {
+static void say_no_match(const char *pattern, const char *family) {
     char near[400] = "";
     size_t used = 0;
     tess_kernel_info kernel;
     for (int i = 0; i < tess_count_kernels(); i++) {
-        if (!describe(i, device, &kernel) || !is_near(pattern, kernel.name)) continue;
+        if (!describe(i, family, &kernel) || !is_near(pattern, kernel.name)) continue;
         int more = snprintf(near + used, sizeof near - used, "%s%s", used > 0 ? ", " : "", kernel.name);
         if (more < 0 || (size_t)more >= sizeof near - used) break;
         used += (size_t)more;
@@ -70,19 +92,19 @@ static void say_no_match(const char *pattern, const char *device) {
         say_error("no kernel matches '%s'; did you mean %s?", pattern, near);
     else
         say_error("no kernel matches '%s'%s%s; 'tessera list' shows them", pattern,
-                  device != NULL ? " on " : "", device != NULL ? device : "");
+                  family != NULL ? " of the " : "", family != NULL ? family : "");
 }
 
-static bool add_pattern(kernels_list *list, const char *device, const char *pattern) {
+static bool add_pattern(kernels_list *list, const char *family, const char *pattern) {
     int64_t number = -1;
     bool by_number = sizes_parse_one(pattern, NULL, &number);
     if (strcmp(pattern, KERNELS_AUTO) == 0) return append(list, &auto_kernel);
-    if (strcmp(pattern, "peer") == 0 || (by_number && number == KERNELS_PEER))
+    if (strcmp(pattern, peer_kernel.name) == 0 || (by_number && number == KERNELS_PEER))
         return append(list, &peer_kernel);
     bool found = false;
     tess_kernel_info kernel;
     for (int i = 0; i < tess_count_kernels(); i++) {
-        if (!describe(i, device, &kernel)) continue;
+        if (!describe(i, family, &kernel)) continue;
         bool match = by_number ? kernel.number == number : fnmatch(pattern, kernel.name, 0) == 0;
         if (!match) continue;
         found = true;
@@ -92,29 +114,38 @@ static bool add_pattern(kernels_list *list, const char *device, const char *patt
     if (by_number)
         say_error("there is no kernel number %s%s%s; 'tessera list' shows them (a size is given as "
                   "--sizes %s)",
-                  pattern, device != NULL ? " on " : "", device != NULL ? device : "", pattern);
+                  pattern, family != NULL ? " of the " : "", family != NULL ? family : "", pattern);
     else
-        say_no_match(pattern, device);
+        say_no_match(pattern, family);
     return false;
 }
 
-bool kernels_add(kernels_list *list, const char *device, const char *patterns) {
+bool kernels_add(kernels_list *list, const char *family, const char *patterns) {
     list->chosen = true;
     char *copy = strdup(patterns);
     if (copy == NULL) return false;
     bool good = true;
     char *rest = copy;
     for (char *pattern; good && (pattern = strsep(&rest, ",")) != NULL;)
-        good = add_pattern(list, device, pattern);
+        good = add_pattern(list, family, pattern);
     free(copy);
     return good;
 }
 
-bool kernels_add_all(kernels_list *list, const char *device) {
+static bool add_from(kernels_list *list, const char *family, int least_number) {
     tess_kernel_info kernel;
     for (int i = 0; i < tess_count_kernels(); i++)
-        if (describe(i, device, &kernel) && !append(list, &kernel)) return false;
+        if (describe(i, family, &kernel) && kernel.number >= least_number && !append(list, &kernel))
+            return false;
     return true;
+}
+
+bool kernels_add_all(kernels_list *list, const char *family) {
+    return add_from(list, family, KERNELS_PEER);
+}
+
+bool kernels_add_ladder(kernels_list *list, const char *family) {
+    return add_from(list, family, KERNELS_PEER + 1);
 }
 
 bool kernels_add_auto(kernels_list *list) {

@@ -12,8 +12,9 @@
 #include <string.h>
 
 const command commands[] = {
-    {&devices_spec, devices_run}, {&list_spec, list_run},         {&bench_spec, bench_run},
-    {&verify_spec, verify_run},   {&multiply_spec, multiply_run},
+    {&devices_spec, devices_run}, {&list_spec, list_run},       {&bench_spec, bench_run},
+    {&verify_spec, verify_run},   {&explain_spec, explain_run}, {&multiply_spec, multiply_run},
+    {&cache_spec, cache_run},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 
@@ -62,11 +63,16 @@ static int print_help(void) {
         "  2    the command line was wrong\n"
         "  130  interrupted (Ctrl-C); rows measured until then are printed\n\n"
         "Environment\n"
-        "  TESSERA_DEVICE       the device when --device is not given\n"
-        "  TESSERA_NUM_THREADS  threads of a product (else OMP_NUM_THREADS, else one per CPU)\n"
-        "  TESSERA_PEER         the peer of bench when --peer is not given\n"
-        "  TESSERA_VERBOSE      1: progress as plain lines, and why each kernel was planned as it was\n"
-        "  NO_COLOR             no colour\n");
+        "  TESSERA_DEVICE        the device when --device is not given\n"
+        "  TESSERA_NUM_THREADS   threads of a product (else OMP_NUM_THREADS, else one per CPU)\n"
+        "  TESSERA_PEER          the peer of bench on a CPU when --peer is not given\n"
+        "  TESSERA_CACHE_DIR     where compiled kernels are kept (else $XDG_CACHE_HOME/tessera, else\n"
+        "                        ~/.cache/tessera)\n"
+        "  TESSERA_KERNEL_DIR    a directory with the kernels of a GPU, to run them as edited there\n"
+        "  TESSERA_SIM_ARCH      the architecture whose limits the simulator keeps: 60 ... 120; else 90\n"
+        "  TESSERA_LIBRARY_PATH  the only directories to look for CUDA's libraries in, with colons between\n"
+        "  TESSERA_VERBOSE       1: progress as plain lines, and why each kernel was planned as it was\n"
+        "  NO_COLOR              no colour\n");
     return EXIT_FINE;
 }
 

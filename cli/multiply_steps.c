@@ -12,9 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Operations a step should have per thread, about a second's worth; the most steps a product is cut into; and the
- * least edge of a step. */
+/* Operations a step should have per thread, about a second's worth; a GPU counts as so many threads; the most steps
+ * a product is cut into; and the least edge of a step. */
 static const double STEP_WORK = 4e10;
+static const double THREADS_OF_A_GPU = 250;
 enum { MOST_STEPS = 64, LEAST_EDGE = 512, EDGE_MULTIPLE = 64 };
 
 typedef struct cut {
@@ -43,10 +44,16 @@ static double work_of(double m, double n, double k) {
     return 2 * m * n * k + 50 * (m * k + k * n + m * n);
 }
 
+static double workers(const tess_context *ctx) {
+    tess_device_info device;
+    if (tess_device_facts(ctx, &device) == TESS_OK && device.own_memory) return THREADS_OF_A_GPU;
+    return tess_threads(ctx);
+}
+
 /* Halves the longer edge of C until there are enough steps: squares need the least packing. */
 static cut cut_product(const multiply_job *job) {
     const multiply_shape *s = &job->shape;
-    double work = work_of((double)s->m, (double)s->n, (double)s->k), one = STEP_WORK * tess_threads(job->ctx);
+    double work = work_of((double)s->m, (double)s->n, (double)s->k), one = STEP_WORK * workers(job->ctx);
     double wanted = work / one < MOST_STEPS ? work / one : MOST_STEPS;
     cut c = {1, s->m, s->n};
     if (wanted < 1) {

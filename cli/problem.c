@@ -85,45 +85,58 @@ static unsigned char *allocate(size_t bytes) {
 
 static void make_views(problem *p) {
     const problem_spec *s = &p->spec;
-    p->A = s->layout & 2 ? tess_view_col_major(s->types.in, s->m, s->k, p->a + GUARD, p->lda)
-                         : tess_view_row_major(s->types.in, s->m, s->k, p->a + GUARD, p->lda);
-    p->B = s->layout & 1 ? tess_view_col_major(s->types.in, s->k, s->n, p->b + GUARD, p->ldb)
-                         : tess_view_row_major(s->types.in, s->k, s->n, p->b + GUARD, p->ldb);
+    p->A = s->layout & 2 ? tess_view_col_major(s->types.in, s->m, s->k, NULL, p->lda)
+                         : tess_view_row_major(s->types.in, s->m, s->k, NULL, p->lda);
+    p->B = s->layout & 1 ? tess_view_col_major(s->types.in, s->k, s->n, NULL, p->ldb)
+                         : tess_view_row_major(s->types.in, s->k, s->n, NULL, p->ldb);
     p->C = tess_view_row_major(s->types.out, s->m, s->n, p->c + GUARD, p->ldc);
     p->C0 = tess_view_row_major(s->types.out, s->m, s->n, p->c0 + GUARD, p->ldc);
 }
 
-bool problem_open(problem *p, const problem_spec *s) {
+static bool allocate_on_device(problem *p, tess_context *ctx) {
+    if (ctx == NULL) return true;
+    p->ctx = ctx;
+    if (tess_alloc(ctx, p->size_a + 2 * GUARD, &p->device_a) == TESS_OK &&
+        tess_alloc(ctx, p->size_b + 2 * GUARD, &p->device_b) == TESS_OK &&
+        tess_alloc(ctx, p->size_c + 2 * GUARD, &p->device_c) == TESS_OK)
+        return true;
+    say_error("the matrices do not fit the device: %s", tess_error(ctx));
+    return false;
+}
+
+bool problem_open(problem *p, const problem_spec *s, tess_context *ctx) {
     int64_t lines_a = s->layout & 2 ? s->k : s->m, lines_b = s->layout & 1 ? s->n : s->k;
     *p = (problem){.spec = *s,
                    .lda = (s->layout & 2 ? s->m : s->k) + s->ld_pad,
                    .ldb = (s->layout & 1 ? s->k : s->n) + s->ld_pad,
-                   .ldc = s->n + s->ld_pad};
+                   .ldc = s->n + s->ld_pad,
+                   .filled = PROBLEM_EMPTY};
     p->batch = (tess_batch){s->batch, lines_a * p->lda, lines_b * p->ldb, s->m * p->ldc};
     if (!matrix_bytes(s->batch, lines_a, p->lda, s->types.in, &p->size_a) ||
         !matrix_bytes(s->batch, lines_b, p->ldb, s->types.in, &p->size_b) ||
         !matrix_bytes(s->batch, s->m, p->ldc, s->types.out, &p->size_c))
         return too_large(s, 1e19);
-    double needed = (double)p->size_a + (double)p->size_b + 2 * (double)p->size_c;
+    double needed = 2 * ((double)p->size_a + (double)p->size_b + (double)p->size_c);
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (memory > 0 && needed > memory) return too_large(s, needed);
-    p->a = allocate(p->size_a);
-    p->b = allocate(p->size_b);
     p->c = allocate(p->size_c);
     p->c0 = allocate(p->size_c);
-    if (p->a == NULL || p->b == NULL || p->c == NULL || p->c0 == NULL) return too_large(s, needed);
-    /* A and B have gaps between their rows too: whoever reads those must not get zeros. */
-    memset(p->a, 0xff, p->size_a + 2 * GUARD);
-    memset(p->b, 0xff, p->size_b + 2 * GUARD);
+    if (p->c == NULL || p->c0 == NULL) return too_large(s, needed);
     make_views(p);
-    return true;
+    return allocate_on_device(p, ctx);
 }
 
 void problem_free(problem *p) {
-    free(p->a);
-    free(p->b);
+    for (int kind = 0; kind < PROBLEM_DATA_KINDS; kind++) {
+        free(p->inputs[kind].a);
+        free(p->inputs[kind].b);
+    }
     free(p->c);
     free(p->c0);
+    free(p->right_c);
+    void *const on_device[] = {p->device_a, p->device_b, p->device_c};
+    for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
+        if (on_device[i] != NULL) tess_free(p->ctx, on_device[i]);
     *p = (problem){0};
 }
 
@@ -137,53 +150,104 @@ static bool is_integer(tess_type type) {
     return type == TESS_I32 || type == TESS_I8;
 }
 
-/* The range of integers whose products are exact, small enough for the output type to hold; 0 if none. */
+/* The largest relative error of an input rounded as the compute mode allows; 0 where it allows none. */
+static double input_error(const problem_spec *s) {
+    if (s->compute == TESS_COMPUTE_TF32) return 0x1p-11;
+    return s->compute == TESS_COMPUTE_BF16 ? 0x1p-8 : 0;
+}
+
+/* The range of integers whose products are exact, small enough for the output type to hold and for a less
+ * exact arithmetic to keep; 0 if none. */
 static double exact_range(const problem_spec *s) {
     double range = (double)tess_exact_range(s->types.in, s->k, s->alpha, s->beta);
     double most = s->types.in == TESS_I8 ? 127 : 1000;
+    if (input_error(s) > 0) most = fmin(most, 1 / input_error(s));
     if (s->types.out == TESS_F16)
         most = floor(sqrt(60000 / (fabs(s->alpha) * (double)s->k + fabs(s->beta) + 1)));
     return fmin(range, most);
 }
 
-static bool fill_one(tess_matrix M, problem_data data, double exact, uint64_t seed) {
-    tess_status status;
-    if (data == PROBLEM_EXACT)
-        status = tess_fill(&M, TESS_FILL_INTEGER, exact, seed);
-    else if (is_integer(M.type))
-        status = tess_fill(&M, TESS_FILL_INTEGER, M.type == TESS_I8 ? 127 : 1000000, seed);
-    else
-        status = tess_fill(&M, TESS_FILL_UNIFORM, 1, seed);
-    if (status != TESS_OK) say_error("the matrices could not be filled: %s", tess_error(NULL));
-    return status == TESS_OK;
+static tess_status fill_one(tess_matrix M, problem_data data, double exact, uint64_t seed) {
+    if (data == PROBLEM_EXACT) return tess_fill(&M, TESS_FILL_INTEGER, exact, seed);
+    if (is_integer(M.type)) return tess_fill(&M, TESS_FILL_INTEGER, M.type == TESS_I8 ? 127 : 1000000, seed);
+    return tess_fill(&M, TESS_FILL_UNIFORM, 1, seed);
 }
 
-/* beta = 0 must not read C: NaN shows it if somebody does. Integers have no NaN; the guard byte stays. */
-static bool fill_result(tess_matrix C, const problem_spec *s, problem_data data, double exact,
-                        uint64_t seed) {
-    if (s->beta != 0) return fill_one(C, data, exact, seed);
-    if (is_integer(C.type)) return true;
-    return tess_fill(&C, TESS_FILL_VALUE, (double)NAN, 0) == TESS_OK;
-}
-
-bool problem_fill(problem *p, problem_data data) {
-    const problem_spec *s = &p->spec;
-    double exact = data == PROBLEM_EXACT ? exact_range(s) : 0;
-    if (data == PROBLEM_EXACT && exact < 1) return false;
-    memset(p->c, GUARD_BYTE, p->size_c + 2 * GUARD);
-    for (int64_t i = 0; i < s->batch; i++) {
-        uint64_t seed = s->seed + 3 * (uint64_t)i;
-        if (!fill_one(batch_view(p->A, p->batch.stride_a, i), data, exact, seed) ||
-            !fill_one(batch_view(p->B, p->batch.stride_b, i), data, exact, seed + 1) ||
-            !fill_result(batch_view(p->C, p->batch.stride_c, i), s, data, exact, seed + 2))
-            return false;
+/* One input of every product of the batch. Between its rows lie NaNs: whoever reads those must not get
+ * zeros. */
+static unsigned char *make_input(const problem *p, tess_matrix M, int64_t stride, size_t bytes,
+                                 problem_data data, uint64_t seed) {
+    unsigned char *memory = allocate(bytes);
+    if (memory == NULL) return NULL;
+    memset(memory, 0xff, bytes + 2 * GUARD);
+    M.data = memory + GUARD;
+    for (int64_t i = 0; i < p->spec.batch; i++) {
+        tess_matrix one = batch_view(M, stride, i);
+        if (fill_one(one, data, exact_range(&p->spec), seed + 3 * (uint64_t)i) == TESS_OK) continue;
+        free(memory);
+        return NULL;
     }
-    memcpy(p->c0, p->c, p->size_c + 2 * GUARD);
+    return memory;
+}
+
+/* Inputs are made once for each kind of data: many kernels may follow on the same product. */
+static bool make_inputs(problem *p, problem_data data) {
+    problem_inputs *in = &p->inputs[data];
+    uint64_t seed = p->spec.seed;
+    if (in->a == NULL) in->a = make_input(p, p->A, p->batch.stride_a, p->size_a, data, seed);
+    if (in->b == NULL) in->b = make_input(p, p->B, p->batch.stride_b, p->size_b, data, seed + 1);
+    if (in->a == NULL || in->b == NULL) return false;
+    p->A.data = in->a + GUARD;
+    p->B.data = in->b + GUARD;
     return true;
 }
 
-void problem_reset(problem *p) {
+/* beta = 0 must not read C: NaN shows it if somebody does. Integers have no NaN; the guard byte stays. */
+static tess_status fill_result(tess_matrix C, const problem_spec *s, problem_data data, uint64_t seed) {
+    if (s->beta != 0) return fill_one(C, data, exact_range(s), seed);
+    return is_integer(C.type) ? TESS_OK : tess_fill(&C, TESS_FILL_VALUE, (double)NAN, 0);
+}
+
+/* C as it is before a run, into C0. */
+static bool make_result(problem *p, problem_data data) {
+    const problem_spec *s = &p->spec;
+    if (p->filled == (int)data || (p->filled != PROBLEM_EMPTY && s->beta == 0)) return true;
+    p->filled = PROBLEM_EMPTY;
+    memset(p->c0, GUARD_BYTE, p->size_c + 2 * GUARD);
+    for (int64_t i = 0; i < s->batch; i++) {
+        tess_matrix one = batch_view(p->C0, p->batch.stride_c, i);
+        if (fill_result(one, s, data, s->seed + 3 * (uint64_t)i + 2) != TESS_OK) return false;
+    }
+    p->filled = (int)data;
+    return true;
+}
+
+/* Both ways whole buffers are copied, guards included. */
+static tess_status copy_to_device(const problem *p, problem_data data) {
+    if (p->ctx == NULL) return TESS_OK;
+    const problem_inputs *in = &p->inputs[data];
+    tess_status status = tess_copy(p->ctx, p->device_a, in->a, p->size_a + 2 * GUARD);
+    if (status == TESS_OK) status = tess_copy(p->ctx, p->device_b, in->b, p->size_b + 2 * GUARD);
+    return status == TESS_OK ? tess_copy(p->ctx, p->device_c, p->c0, p->size_c + 2 * GUARD) : status;
+}
+
+static tess_status copy_from_device(problem *p) {
+    return p->ctx == NULL ? TESS_OK : tess_copy(p->ctx, p->c, p->device_c, p->size_c + 2 * GUARD);
+}
+
+bool problem_has_data(const problem_spec *s, problem_data data) {
+    return data != PROBLEM_EXACT || exact_range(s) >= 1;
+}
+
+bool problem_fill(problem *p, problem_data data, char why[PROBLEM_SENTENCE]) {
+    if (!make_inputs(p, data) || !make_result(p, data)) {
+        snprintf(why, PROBLEM_SENTENCE, "the matrices could not be filled; most likely memory has run out");
+        return false;
+    }
     memcpy(p->c, p->c0, p->size_c + 2 * GUARD);
+    if (copy_to_device(p, data) == TESS_OK) return true;
+    snprintf(why, PROBLEM_SENTENCE, "the matrices could not be copied to the device: %s", tess_error(p->ctx));
+    return false;
 }
 
 /* Whether the bytes that belong to no element of C are as they were. */
@@ -206,53 +270,112 @@ static void keep_worst(tess_check *worst, const tess_check *one) {
     *worst = merged;
 }
 
-static void describe_failure(const tess_check *check, problem_data data, int64_t product, char why[256]) {
-    if (why == NULL) return;
-    snprintf(why, 256,
+static void describe_failure(const tess_check *check, problem_data data, int64_t product,
+                             char why[PROBLEM_SENTENCE]) {
+    snprintf(why, PROBLEM_SENTENCE,
              "%" PRId64 " wrong with %s data; the worst in product %" PRId64 " at row %" PRId64
              ", column %" PRId64 ": got %.9g, want %.9g",
              check->wrong, data == PROBLEM_EXACT ? "exact" : "random", product, check->row, check->col,
              check->got, check->want);
 }
 
-bool problem_check(const problem *p, problem_data data, tess_check *worst, char why[256]) {
+/* A compute mode is a permission to round inputs, which the library's bound does not count. Twice the
+ * error of rounding, for hardware that cuts off instead, in each of two inputs. */
+static void allow_rounded_inputs(const problem_spec *s, tess_check *check) {
+    double counted = (double)(s->k + 8) * 0x1p-24;
+    if (check->used <= 1 + 4 * input_error(s) / counted) check->passed = 1;
+    if (check->passed) check->wrong = 0;
+}
+
+static bool check_products(const problem *p, problem_data data, tess_check *worst,
+                           char why[PROBLEM_SENTENCE]) {
     const problem_spec *s = &p->spec;
     tess_check_method method = data == PROBLEM_EXACT ? TESS_CHECK_EXACT : TESS_CHECK_AUTO;
-    *worst = (tess_check){.passed = 1, .col = -1};
     for (int64_t i = 0; i < s->batch; i++) {
         tess_matrix A = batch_view(p->A, p->batch.stride_a, i), B = batch_view(p->B, p->batch.stride_b, i);
         tess_matrix C = batch_view(p->C, p->batch.stride_c, i), C0 = batch_view(p->C0, p->batch.stride_c, i);
         tess_check one;
         if (tess_check_gemm(s->alpha, &A, &B, s->beta, s->beta == 0 ? NULL : &C0, &C, method, s->seed,
                             &one) != TESS_OK) {
-            if (why != NULL) snprintf(why, 256, "it could not be checked: %s", tess_error(NULL));
-            worst->passed = 0;
+            snprintf(why, PROBLEM_SENTENCE, "it could not be checked: %s", tess_error(NULL));
             return false;
         }
+        if (data == PROBLEM_RANDOM && input_error(s) > 0) allow_rounded_inputs(s, &one);
         if (!one.passed && worst->passed) describe_failure(&one, data, i, why);
         keep_worst(worst, &one);
-    }
-    if (!surroundings_intact(p)) {
-        if (why != NULL) snprintf(why, 256, "memory outside C's elements was written");
-        worst->passed = 0;
     }
     return worst->passed != 0;
 }
 
-static const tess_batch *batch_or_null(const problem *p) {
-    return p->spec.batch == 1 ? NULL : &p->batch;
+/* Right results of exact data are equal bit for bit, what surrounds them included. */
+static bool equals_right_one(const problem *p, problem_data data) {
+    return data == PROBLEM_EXACT && p->right_c != NULL &&
+           memcmp(p->c, p->right_c, p->size_c + 2 * GUARD) == 0;
+}
+
+static void keep_right_one(problem *p, problem_data data) {
+    if (data != PROBLEM_EXACT || p->right_c != NULL) return;
+    p->right_c = allocate(p->size_c);
+    if (p->right_c != NULL) memcpy(p->right_c, p->c, p->size_c + 2 * GUARD);
+}
+
+bool problem_check(problem *p, problem_data data, tess_check *worst, char why[PROBLEM_SENTENCE]) {
+    *worst = (tess_check){.passed = 1, .col = -1};
+    if (copy_from_device(p) != TESS_OK) {
+        snprintf(why, PROBLEM_SENTENCE, "the result could not be had: %s", tess_error(p->ctx));
+        worst->passed = 0;
+        return false;
+    }
+    if (equals_right_one(p, data)) return true;
+    if (!check_products(p, data, worst, why)) {
+        worst->passed = 0;
+        return false;
+    }
+    if (!surroundings_intact(p)) {
+        snprintf(why, PROBLEM_SENTENCE, "memory outside C's elements was written");
+        worst->passed = 0;
+        return false;
+    }
+    keep_right_one(p, data);
+    return true;
+}
+
+/* The operands as a call takes them: the host's views, or the same ones in device memory. */
+typedef struct operands {
+    tess_matrix A, B, C;
+} operands;
+
+static tess_matrix on_device(tess_matrix M, void *memory) {
+    M.data = (unsigned char *)memory + GUARD;
+    M.place = TESS_DEVICE;
+    return M;
+}
+
+static operands operands_of(const problem *p) {
+    if (p->ctx == NULL) return (operands){p->A, p->B, p->C};
+    return (operands){on_device(p->A, p->device_a), on_device(p->B, p->device_b),
+                      on_device(p->C, p->device_c)};
 }
 
 tess_status problem_call(const problem *p, tess_context *ctx, const tess_options *options) {
     const problem_spec *s = &p->spec;
-    if (s->batch == 1) return tess_gemm(ctx, s->alpha, &p->A, &p->B, s->beta, &p->C, options);
-    return tess_gemm_batched(ctx, s->alpha, &p->A, &p->B, s->beta, &p->C, &p->batch, options);
+    operands on = operands_of(p);
+    if (s->batch == 1) return tess_gemm(ctx, s->alpha, &on.A, &on.B, s->beta, &on.C, options);
+    return tess_gemm_batched(ctx, s->alpha, &on.A, &on.B, s->beta, &on.C, &p->batch, options);
 }
 
 tess_status problem_plan(const problem *p, tess_context *ctx, const tess_options *options, tess_plan **plan) {
-    return tess_plan_gemm(ctx, &p->A, &p->B, &p->C, batch_or_null(p), options, plan);
+    operands on = operands_of(p);
+    const tess_batch *batch = p->spec.batch == 1 ? NULL : &p->batch;
+    return tess_plan_gemm(ctx, &on.A, &on.B, &on.C, batch, options, plan);
 }
 
 tess_status problem_run(const problem *p, tess_plan *plan) {
-    return tess_run(plan, p->spec.alpha, &p->A, &p->B, p->spec.beta, &p->C);
+    operands on = operands_of(p);
+    return tess_run(plan, p->spec.alpha, &on.A, &on.B, p->spec.beta, &on.C);
+}
+
+tess_status problem_time(const problem *p, tess_plan *plan, int64_t repeats, bool cold, double *seconds) {
+    operands on = operands_of(p);
+    return tess_time(plan, p->spec.alpha, &on.A, &on.B, p->spec.beta, &on.C, repeats, cold, seconds);
 }

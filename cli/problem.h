@@ -1,4 +1,7 @@
-/* problem.h: one product to run: its types, shape and data, and the check of its result. */
+/* problem.h: one product to run: its types, shape and data, and the check of its result.
+ *
+ * The data are made and checked in host memory. A device with memory of its own gets copies there: a call
+ * then finds its operands in device memory, and the check fetches the result first. */
 #ifndef PROBLEM_H
 #define PROBLEM_H
 
@@ -25,6 +28,7 @@ extern const char *const problem_computes[4];
 
 typedef struct problem_spec {
     problem_types types;
+    tess_compute compute; /* what the check allows for */
     int64_t m, n, k, batch;
     int layout;
     int64_t ld_pad;
@@ -32,37 +36,53 @@ typedef struct problem_spec {
     uint64_t seed;
 } problem_spec;
 
-typedef struct problem {
-    problem_spec spec;
-    int64_t lda, ldb, ldc;
-    tess_matrix A, B, C, C0; /* of the first product */
-    tess_batch batch;
-    size_t size_a, size_b, size_c; /* bytes */
-    unsigned char *a, *b, *c, *c0;
-} problem;
-
 typedef enum problem_data {
     PROBLEM_RANDOM, /* uniform in [-1, 1); integers over most of their range */
     PROBLEM_EXACT   /* integers small enough that every sum is exact */
 } problem_data;
+enum { PROBLEM_DATA_KINDS = 2, PROBLEM_EMPTY = -1, PROBLEM_SENTENCE = 1024 };
+
+/* A and B of one kind of data; NULL until they are asked for. */
+typedef struct problem_inputs {
+    unsigned char *a, *b;
+} problem_inputs;
+
+typedef struct problem {
+    problem_spec spec;
+    int64_t lda, ldb, ldc;
+    tess_matrix A, B, C, C0; /* of the first product, in host memory */
+    tess_batch batch;
+    size_t size_a, size_b, size_c; /* bytes */
+    problem_inputs inputs[PROBLEM_DATA_KINDS];
+    unsigned char *c, *c0;
+    int filled;             /* the data C0 was filled for, or PROBLEM_EMPTY */
+    unsigned char *right_c; /* C of exact data, once found right: there is only one; else NULL */
+    tess_context *ctx;      /* whose memory a call's operands are in; NULL: the host's */
+    void *device_a, *device_b, *device_c;
+} problem;
+
 #define PROBLEM_DATA_SENTENCE "uniform in [-1, 1); integer types uniform over +-127 (i8) or +-1000000 (i32)"
 
-/* Allocates; problem_free is due even after false, which comes with a sentence said. */
-bool problem_open(problem *p, const problem_spec *spec);
+/* Allocates, in the memory of `ctx` too unless it is NULL. problem_free is due even after false, which
+ * comes with a sentence said. */
+bool problem_open(problem *p, const problem_spec *spec, tess_context *ctx);
 void problem_free(problem *p);
 
-/* Fills A, B and C. Returns false if this data does not exist for this product (silently) or on an error. */
-bool problem_fill(problem *p, problem_data data);
-/* Puts C back as it was filled: poison if beta is 0. */
-void problem_reset(problem *p);
-/* Checks every product of the batch, the gaps between C's rows and the memory around it. On failure *why, if
- * not NULL, is a sentence. */
-bool problem_check(const problem *p, problem_data data, tess_check *worst, char why[256]);
+/* Whether this kind of data exists for the product: exact sums need a range. */
+bool problem_has_data(const problem_spec *spec, problem_data data);
+/* Fills A, B and C, which is poison if beta is 0. On failure *why is a sentence. */
+bool problem_fill(problem *p, problem_data data, char why[PROBLEM_SENTENCE]);
+/* Checks every product of the batch, the gaps between C's rows and the memory around it. On failure *why is a
+ * sentence. */
+bool problem_check(problem *p, problem_data data, tess_check *worst, char why[PROBLEM_SENTENCE]);
 
-/* The views, strides and batch as a call takes them. */
+/* The views, strides and batch as a call takes them. Work on device memory is queued, not done, when they
+ * return. */
 tess_status problem_call(const problem *p, tess_context *ctx, const tess_options *options);
 tess_status problem_plan(const problem *p, tess_context *ctx, const tess_options *options, tess_plan **plan);
 tess_status problem_run(const problem *p, tess_plan *plan);
+/* Seconds of one run, as tess_time measures them. */
+tess_status problem_time(const problem *p, tess_plan *plan, int64_t repeats, bool cold, double *seconds);
 
 double problem_flops(const problem_spec *spec);
 /* Bytes that must move, each once: A, B and C, and C a second time if it is read. */

@@ -87,8 +87,9 @@ typedef enum tess_type {
     TESS_I8 = 5    /* int8_t; products accumulate in i32 */
 } tess_type;
 
-/* Where a view's memory lies. On the cpu all three mean the same host memory, except that TESS_DEVICE is
- * refused there. */
+/* Where a view's memory lies. The cpu takes host memory only. A GPU takes both: device memory is used in place
+ * and the call returns when the work is queued; host memory is copied there and back, and the call returns when
+ * C is written. */
 typedef enum tess_place {
     TESS_HOST = 0,
     TESS_DEVICE = 1,
@@ -148,7 +149,8 @@ typedef enum tess_compute {
 
 /* Zero-initialise, then set what matters; NULL wherever options are taken means all defaults. */
 typedef struct tess_options {
-    const char *kernel;   /* a name from tess_describe_kernel; NULL: the planner chooses */
+    const char *kernel;   /* a name from tess_describe_kernel; NULL: the planner chooses. With a '/': a GPU
+                             kernel's file (docs/SIMULATOR.md says what it must have) */
     const char *params;   /* "KC=256,MC=96", parameters of that kernel; NULL: its defaults */
     tess_compute compute; /* TESS_COMPUTE_DEFAULT */
 } tess_options;
@@ -188,11 +190,13 @@ TESS_API tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_tran
 
 /* ---- Context: one device, its threads and its memory ---- */
 
-/* Opens a device by name: "auto" (or NULL) takes $TESSERA_DEVICE if set, else the best device here; "cpu".
+/* Opens a device by name: "auto" (or NULL) takes $TESSERA_DEVICE if set, else the best device here; "cpu";
+ * "cuda" or "cuda:1" for a GPU; "sim" for the simulator, which runs a GPU's kernels on the CPU, thread by thread, and
+ * "sim:checked" for the same with every access to memory checked. "auto" never takes the simulator.
  * Threads: $TESSERA_NUM_THREADS, else $OMP_NUM_THREADS, else one per CPU this process may use.
  * A context may be used from any thread, and from several: calls on one context take turns. Contexts are
  * independent, so one per thread is the way to run products side by side. After fork() the child may go on
- * using a context it inherited or open its own.
+ * using a cpu context it inherited or open its own; CUDA does not survive a fork, so there a GPU is refused.
  * On failure *ctx is NULL and the sentence is in tess_error(NULL). */
 TESS_API tess_status tess_open(tess_context **ctx, const char *device);
 
@@ -205,11 +209,13 @@ TESS_API int tess_threads(const tess_context *ctx);
 
 /* What is known of a device. Sizes are bytes; 0 means not known or not present. */
 typedef struct tess_device_info {
-    char name[32];   /* what tess_open takes: "cpu" */
-    char model[128]; /* "Neoverse-N1" */
-    char isa[64];    /* the instruction set its kernels use here: "128-bit vectors" */
-    int cores;       /* CPUs this process may use */
-    int threads;     /* the number of threads a product uses by default */
+    char name[32];    /* what tess_open takes: "cpu", "cuda:0" */
+    char model[128];  /* "Neoverse-N1", "NVIDIA H200" */
+    char isa[64];     /* the instruction set its kernels use here: "128-bit vectors", "sm_90a" */
+    char kernels[16]; /* the tess_kernel_info.device of the kernels it runs: "cpu", "gpu" */
+    int cores;        /* CPUs this process may use; multiprocessors of a GPU */
+    int threads;      /* the number of threads a product uses by default; 1 for a GPU */
+    int own_memory;   /* 1 if it computes in memory of its own, which tess_alloc gives */
     int64_t memory;
     int64_t l1d, l2, l3;
 } tess_device_info;
@@ -219,6 +225,76 @@ TESS_API tess_status tess_device_facts(const tess_context *ctx, tess_device_info
 /* The devices of this machine, best first: index 0 is what "auto" opens when $TESSERA_DEVICE is not set. */
 TESS_API int tess_count_devices(void);
 TESS_API tess_status tess_describe_device(int index, tess_device_info *info);
+
+/* What more is known of a GPU. */
+typedef struct tess_gpu_info {
+    int compute_major, compute_minor; /* compute capability */
+    int sms, warp;
+    int clock_khz, memory_clock_khz, memory_bus_bits;
+    int max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
+    int max_block[3], max_grid[3];
+    int registers_per_block, registers_per_sm;
+    int shared_per_block, shared_per_block_most, shared_per_sm, shared_reserved; /* bytes */
+    int64_t l2, memory;
+    int driver_version, compiler_version; /* 13000 is 13.0 */
+    /* From clocks and units, not measured; 0 if not known for this card. */
+    double f32_flops, f64_flops, memory_bytes; /* a second */
+    double critical_intensity;                 /* f32 operations per byte below which memory is the limit */
+} tess_gpu_info;
+
+/* `index` as in tess_describe_device. TESS_ERROR_DEVICE if that is no GPU. */
+TESS_API tess_status tess_describe_gpu(int index, tess_gpu_info *info);
+
+/* The libraries a GPU is used through; they are looked for when first needed. Texts stay valid. */
+typedef struct tess_library_info {
+    const char *name;    /* "CUDA driver", "NVRTC", "NVML", "cuBLAS", "cuBLASLt" */
+    const char *use;     /* what it is for */
+    const char *path;    /* "" if it was not found */
+    const char *version; /* "" if not known */
+    const char *problem; /* why it cannot be used, "" if it can */
+    const char *tried;   /* every file tried, one a line */
+} tess_library_info;
+
+TESS_API int tess_count_libraries(void);
+TESS_API tess_status tess_describe_library(int index, tess_library_info *info);
+
+/* Memory of the device, for products that stay there. On the cpu it is host memory. */
+TESS_API tess_status tess_alloc(tess_context *ctx, size_t bytes, void **memory);
+TESS_API tess_status tess_free(tess_context *ctx, void *memory);
+/* Copies between any two of host and device, after all work queued before, and waits for the end of it. */
+TESS_API tess_status tess_copy(tess_context *ctx, void *to, const void *from, size_t bytes);
+/* Waits until everything this context has queued is done, and reports what went wrong with it. */
+TESS_API tess_status tess_wait(tess_context *ctx);
+
+/* The stream (a CUstream or cudaStream_t) that products on device memory are queued on; NULL, the default, is
+ * CUDA's default stream. Once a product has run, running it again neither allocates nor waits, so that it can
+ * be captured in a graph. */
+TESS_API tess_status tess_set_stream(tess_context *ctx, void *stream);
+
+/* Memory of the device that products may use for copies and packing instead of memory the context allocates
+ * (see tess_plan_workspace). It stays the caller's. NULL goes back to the context's own. A product that needs
+ * more fails with a sentence that says how much. */
+TESS_API tess_status tess_set_workspace(tess_context *ctx, void *memory, size_t bytes);
+
+/* How the last product whose matrices lay in host memory spent its time, in seconds; the parts overlap. All 0
+ * on the cpu. */
+typedef struct tess_staging {
+    double to_device, kernel, to_host; /* busy with each */
+    double total;
+} tess_staging;
+TESS_API tess_status tess_staging_times(const tess_context *ctx, tess_staging *times);
+
+/* What the device is doing now; NaN or "" where it does not tell. */
+typedef struct tess_device_state {
+    double clock_mhz, memory_clock_mhz, power_w, temperature_c;
+    char throttled[96]; /* the reasons why clocks are held back: "power cap" */
+} tess_device_state;
+TESS_API tess_status tess_read_state(const tess_context *ctx, tess_device_state *state);
+
+/* What the simulator noticed in the last product on "sim:checked" that is no error but worth knowing (bank conflicts,
+ * shared memory that leaves multiprocessors idle), one sentence a line; "" if nothing, and on every other device. The
+ * text stays valid until the next product on this context. */
+TESS_API const char *tess_observations(const tess_context *ctx);
 
 /* ---- Plans: decide once, run many times ---- */
 
@@ -239,6 +315,18 @@ TESS_API tess_status tess_run(tess_plan *plan, double alpha, const tess_matrix *
 TESS_API const char *tess_plan_kernel(const tess_plan *plan);
 TESS_API const char *tess_plan_sentence(const tess_plan *plan);
 
+/* Bytes of workspace a run uses. */
+TESS_API int64_t tess_plan_workspace(const tess_plan *plan);
+
+/* What a GPU's kernel is made of; all 0 on the cpu. A plan that has not run may have to compile first. */
+typedef struct tess_kernel_facts {
+    int registers, shared_bytes, spill_bytes; /* of a thread; of a block; of a thread */
+    int block_threads, blocks_per_sm;
+    int64_t blocks;
+    double compile_ms; /* 0: it came from a cache */
+} tess_kernel_facts;
+TESS_API tess_status tess_plan_facts(tess_plan *plan, tess_kernel_facts *facts);
+
 /* NULL is fine. */
 TESS_API void tess_free_plan(tess_plan *plan);
 
@@ -246,22 +334,115 @@ TESS_API void tess_free_plan(tess_plan *plan);
 
 /* One kernel of the registry. The texts are constants. */
 typedef struct tess_kernel_info {
-    const char *name;    /* "cpu_03_packed" */
-    const char *device;  /* "cpu" */
-    int number;          /* its place on the ladder of that device */
+    const char *name;    /* "cpu_03_packed", "simt_05_shared" */
+    const char *device;  /* "cpu", "gpu" */
+    int number;          /* its place on the ladder of that device; 0: a peer, somebody else's product */
     const char *summary; /* one line */
     const char *types;   /* the products it takes: "f32 f64 f16 ..." */
     const char *params;  /* its parameters and what they mean, one "NAME: text" a line; "" if none */
+    const char *needs;   /* what it needs of a device: "sm_80"; "" if nothing */
 } tess_kernel_info;
 
 TESS_API int tess_count_kernels(void);
 TESS_API tess_status tess_describe_kernel(int index, tess_kernel_info *info);
+
+/* The text of a GPU kernel's file: its header tells its story (change, why, expect, next). *size is the room at `text`,
+ * then the bytes of all of it with the zero at its end; text is cut if the room is smaller, and may be NULL. */
+TESS_API tess_status tess_kernel_text(const char *kernel, char *text, size_t *size);
+
+/* The value of a formula such as those in kernels' headers: numbers, names, + - * / % ( ), comparisons (1 or 0), && and
+ * ||, ceil(x), floor(x), min(x, y), max(x, y). Arithmetic is real: 7/2 is 3.5. */
+typedef struct tess_named_value {
+    const char *name;
+    double value;
+} tess_named_value;
+TESS_API tess_status tess_evaluate(const char *formula, const tess_named_value *names, size_t count,
+                                   double *value);
+
+/* What NVRTC makes of a GPU kernel for an architecture (90 is sm_90): registers, static and dynamic shared memory, spills,
+ * threads of a block. No GPU is needed. `params` as in tess_options. TESS_ERROR_DEVICE where there is no NVRTC, or it does
+ * not know the architecture. */
+TESS_API tess_status tess_compile_facts(const char *kernel, const char *params, tess_type type,
+                                        int architecture, tess_kernel_facts *facts);
 
 /* What this context's device can do at best with its present number of threads, measured: operations per
  * second of multiply-adds (two each) on registers alone, for f32 or f64; and bytes per second read from
  * memory. Takes a tenth of a second or so; the second allocates several times the last cache. */
 TESS_API tess_status tess_measure_peak(tess_context *ctx, tess_type type, double *flops);
 TESS_API tess_status tess_measure_bandwidth(tess_context *ctx, double *bytes);
+
+/* Seconds of one run on the device, the mean of `repeats` back to back. On a GPU the runs are captured as a graph
+ * and timed by the device itself, behind other work, so that neither launches nor gaps are in the time; all
+ * matrices must lie in device memory. On the cpu it is the clock. cold: the caches are filled with something
+ * else before each run, untimed. */
+TESS_API tess_status tess_time(tess_plan *plan, double alpha, const tess_matrix *A, const tess_matrix *B,
+                               double beta, const tess_matrix *C, int64_t repeats, int cold, double *seconds);
+
+/* A level of a GPU's memory, measured by small kernels: how long one dependent access takes, and how fast all
+ * multiprocessors together read it. */
+typedef enum tess_level {
+    TESS_LEVEL_REGISTERS = 0,
+    TESS_LEVEL_SHARED = 1,
+    TESS_LEVEL_L1 = 2,
+    TESS_LEVEL_L2 = 3,
+    TESS_LEVEL_MEMORY = 4
+} tess_level;
+typedef struct tess_level_info {
+    int64_t bytes; /* of all of it: registers, shared memory and L1 of all multiprocessors together */
+    double cycles, nanoseconds;
+    double bytes_per_second;
+} tess_level_info;
+TESS_API tess_status tess_measure_level(tess_context *ctx, tess_level level, tess_level_info *info);
+
+/* How shared loads are counted: as the kernel's text has them, or as ptxas makes them: repeated ones once, and
+ * neighbouring ones joined to 64 and 128 bits. */
+typedef enum tess_count_view { TESS_COUNT_SOURCE = 0, TESS_COUNT_COMPILED = 1 } tess_count_view;
+
+/* What a product does to a GPU's memory, as Nsight Compute counts it; docs/COUNTERS.md has the rules and
+ * Nsight's names. A request or instruction is one of a warp; a sector is 32 bytes; a wavefront is one pass
+ * through the 32 banks of shared memory, a conflict one that a better layout would save. Asynchronous copies
+ * (cp.async) count as loads of global memory and as stores to shared memory. */
+typedef struct tess_counters {
+    double global_load_requests, global_load_sectors, global_load_bytes; /* bytes: asked for by the lanes */
+    double global_store_requests, global_store_sectors, global_store_bytes;
+    double shared_load_instructions, shared_load_wavefronts, shared_load_conflicts;
+    double shared_store_instructions, shared_store_wavefronts, shared_store_conflicts;
+    double barriers;            /* of one block */
+    double flops, flops_issued; /* 2*m*n*k; with those on padding */
+    /* Read and written through L2: if a block never loads a sector twice from there; if every load goes
+     * there. And of A, B and C, each once. */
+    double l2_sectors_least, l2_sectors_most;
+    double dram_sectors_least;
+    double distinct_bytes;    /* of global memory, loads and stores: each byte once a request */
+    double global_wavefronts; /* passes of accesses through L1, one 128-byte line at a time; a model */
+    double blocks, blocks_traced;
+    int estimated; /* 1: blocks that may not be exactly alike were taken to be so */
+} tess_counters;
+
+/* What the instructions of one line of the kernel's file add to the sum: requests to distinct_bytes, without
+ * barriers, flops and bounds, which are 0 here. Line 0 is what belongs to no line. */
+typedef struct tess_line_counters {
+    int line;
+    tess_counters counters;
+} tess_line_counters;
+
+/* Counts what the planned product, with alpha 1 and beta 0, would do on a GPU whose matrices begin at multiples
+ * of 256 bytes. The plan must be of a "sim" context; no data is needed and none is touched. One block of each
+ * kind is run and stands for all that are alike. The copies of views that do not lie in rows
+ * (tess_plan_sentence names them) are not counted. `lines` may be NULL; else *line_count is its room, and
+ * becomes the number of lines there are; they are sorted. */
+TESS_API tess_status tess_count(tess_plan *plan, tess_count_view view, tess_counters *sum,
+                                tess_line_counters *lines, size_t *line_count);
+
+/* The cache of compiled kernels: $TESSERA_CACHE_DIR, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera. */
+typedef struct tess_cache_info {
+    char directory[1024];
+    char problem[256]; /* why it is not used; "" if it is */
+    int64_t entries, bytes;
+} tess_cache_info;
+TESS_API tess_status tess_describe_cache(tess_cache_info *info);
+/* Removes every entry; `removed` may be NULL. */
+TESS_API tess_status tess_clear_cache(int64_t *removed);
 
 /* Data to multiply. Element (i, j) depends only on seed, kind, i, j and the number of columns: never on
  * strides or type. Integer types take the integers nearest to the values. */

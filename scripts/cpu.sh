@@ -24,22 +24,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-failed=
-# step NAME COMMAND...: one line, with the seconds it took; what the command said only if it failed.
-step() {
-    name=$1
-    shift
-    printf '%-8s ' "$name"
-    start=$(date +%s)
-    if "$@" >"$scratch/said" 2>&1; then
-        echo "ok, $(($(date +%s) - start)) s"
-    else
-        status=$?
-        echo "FAILED with status $status, $(($(date +%s) - start)) s"
-        tail -n 20 "$scratch/said" | sed 's/^/    /'
-        failed="$failed $name"
-    fi
-}
+. scripts/lib.sh
 
 # A machine without make can measure what was built elsewhere. A build that failed leaves nothing worth measuring.
 if command -v make >/dev/null || [ ! -x "$tessera" ]; then
@@ -47,12 +32,7 @@ if command -v make >/dev/null || [ ! -x "$tessera" ]; then
     [ -z "$failed" ] || exit 1
 fi
 
-cpu() { "$tessera" devices --csv - | sed 's/"//g' | awk -F, -v column="$1" '
-    NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i }
-    $1 == "cpu" { print $at }'; }
-
-# "Intel(R) Xeon(R) Processor" is intel-xeon-processor.
-slug() { tr '[:upper:]' '[:lower:]' | sed 's/([a-z]*)/ /g; s/[^a-z0-9]\{1,\}/-/g; s/^-//; s/-$//'; }
+cpu() { device_fact cpu "$1"; }
 
 if [ -z "$out" ]; then
     name=${NAME:-$(cpu model | slug)}

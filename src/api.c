@@ -59,20 +59,25 @@ static tess_status check_alias(const tess_matrix *input, const char *name, exten
                        input->rows, input->cols, input->data);
 }
 
-/* The product itself, once it is planned. The lock must be held. */
-static tess_status run_planned(tess_context *ctx, const plan *decided, double alpha, const tess_matrix *A,
-                               const tess_matrix *B, double beta, const tess_matrix *C, sentence *why) {
+/* What a product comes to, once its addresses and scalars are known. */
+typedef enum work { WORK_NONE, WORK_SCALE, WORK_PRODUCT } work;
+
+/* Rounds the scalars, refuses missing and overlapping data, and says what is left to do. */
+static tess_status check_run(const plan *decided, double alpha, const tess_matrix *A, const tess_matrix *B,
+                             double beta, const tess_matrix *C, operands *data, work *todo, sentence *why) {
     const problem *what = &decided->what;
-    operands data = {A->data, B->data, C->data, 0, 0};
-    TRY(round_scalar(alpha, "alpha", what, &data.alpha, why));
-    TRY(round_scalar(beta, "beta", what, &data.beta, why));
+    *data = (operands){A->data, B->data, C->data, 0, 0};
+    *todo = WORK_NONE;
+    TRY(round_scalar(alpha, "alpha", what, &data->alpha, why));
+    TRY(round_scalar(beta, "beta", what, &data->beta, why));
     if (what->m == 0 || what->n == 0 || what->batch.count == 0) return TESS_OK;
     if (!C->data)
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "C.data is NULL, but C has %" PRId64 "×%" PRId64 " elements", what->m, what->n);
-    const device_ops *ops = ctx->device->ops;
-    if (what->k == 0 || data.alpha == 0)
-        return data.beta == 1 ? TESS_OK : ops->scale(ctx->device, what, &data, why);
+    if (what->k == 0 || data->alpha == 0) {
+        *todo = data->beta == 1 ? WORK_NONE : WORK_SCALE;
+        return TESS_OK;
+    }
     const tess_matrix *missing = !A->data ? A : !B->data ? B : NULL;
     if (missing)
         return status_fail(why, TESS_ERROR_ARGUMENT,
@@ -80,7 +85,19 @@ static tess_status run_planned(tess_context *ctx, const plan *decided, double al
                            missing == A ? "A" : "B", missing->rows, missing->cols);
     TRY(check_alias(A, "A", what->bytes_a, what->batch.stride_a, C, what, why));
     TRY(check_alias(B, "B", what->bytes_b, what->batch.stride_b, C, what, why));
-    return ops->run(ctx->device, decided, &data, why);
+    *todo = WORK_PRODUCT;
+    return TESS_OK;
+}
+
+/* The product itself, once it is planned. The lock must be held. */
+static tess_status run_planned(tess_context *ctx, const plan *decided, double alpha, const tess_matrix *A,
+                               const tess_matrix *B, double beta, const tess_matrix *C, sentence *why) {
+    operands data;
+    work todo;
+    const device_ops *ops = ctx->device->ops;
+    TRY(check_run(decided, alpha, A, B, beta, C, &data, &todo, why));
+    if (todo == WORK_SCALE) return ops->scale(ctx->device, &decided->what, &data, why);
+    return todo == WORK_PRODUCT ? ops->run(ctx->device, decided, &data, why) : TESS_OK;
 }
 
 static tess_status gemm(tess_context *ctx, double alpha, const tess_matrix *A, const tess_matrix *B,
@@ -189,7 +206,7 @@ static tess_status make_plan(tess_context *ctx, const tess_matrix *A, const tess
     ctx->device->ops->describe(ctx->index, &info);
     made->ctx = ctx;
     made->decided = decided;
-    plan_describe(&decided, info.name, made->text, sizeof made->text);
+    plan_describe(&decided, info.name, ctx->instead, made->text, sizeof made->text);
     ctx->plans++;
     *out = made;
     return TESS_OK;
@@ -229,13 +246,48 @@ static tess_status check_planned(const tess_matrix *M, const char *name, tess_ty
                        M->place == place ? "" : " in another place");
 }
 
-static tess_status run_plan(const tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B,
-                            double beta, const tess_matrix *C, sentence *why) {
+static tess_status check_views(const tess_plan *made, const tess_matrix *A, const tess_matrix *B,
+                               const tess_matrix *C, sentence *why) {
     const problem *what = &made->decided.what;
     TRY(check_planned(A, "A", what->in, what->place_a, what->m, what->k, what->a_row, what->a_col, why));
     TRY(check_planned(B, "B", what->in, what->place_b, what->k, what->n, what->b_row, what->b_col, why));
-    TRY(check_planned(C, "C", what->out, what->place_c, what->m, what->n, what->c_row, what->c_col, why));
+    return check_planned(C, "C", what->out, what->place_c, what->m, what->n, what->c_row, what->c_col, why);
+}
+
+static tess_status run_plan(const tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B,
+                            double beta, const tess_matrix *C, sentence *why) {
+    TRY(check_views(made, A, B, C, why));
     return run_planned(made->ctx, &made->decided, alpha, A, B, beta, C, why);
+}
+
+static tess_status time_plan(const tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B,
+                             double beta, const tess_matrix *C, int64_t repeats, int cold, double *seconds,
+                             sentence *why) {
+    operands data;
+    work todo;
+    if (repeats < 1 || repeats > 1000000)
+        return status_fail(why, TESS_ERROR_ARGUMENT, "repeats is %" PRId64 "; it must be 1 to 1000000",
+                           repeats);
+    TRY(check_views(made, A, B, C, why));
+    TRY(check_run(&made->decided, alpha, A, B, beta, C, &data, &todo, why));
+    *seconds = 0;
+    if (todo != WORK_PRODUCT) return TESS_OK;
+    device *dev = made->ctx->device;
+    return dev->ops->time(dev, &made->decided, &data, repeats, cold, seconds, why);
+}
+
+tess_status tess_time(tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B, double beta,
+                      const tess_matrix *C, int64_t repeats, int cold, double *seconds) {
+    sentence why;
+    if (!made || !seconds)
+        return context_finish(made ? made->ctx : NULL,
+                              status_fail(&why, TESS_ERROR_ARGUMENT, "tess_time: %s is NULL",
+                                          made ? "seconds" : "plan"),
+                              &why);
+    pthread_mutex_lock(&made->ctx->lock);
+    tess_status status = time_plan(made, alpha, A, B, beta, C, repeats, cold, seconds, &why);
+    pthread_mutex_unlock(&made->ctx->lock);
+    return context_finish(made->ctx, status, &why);
 }
 
 tess_status tess_run(tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B, double beta,
@@ -253,11 +305,64 @@ tess_status tess_run(tess_plan *made, double alpha, const tess_matrix *A, const 
 }
 
 const char *tess_plan_kernel(const tess_plan *made) {
-    return made ? made->decided.kernel->name : "";
+    return made ? made->decided.kernel->info.name : "";
 }
 
 const char *tess_plan_sentence(const tess_plan *made) {
     return made ? made->text : "";
+}
+
+int64_t tess_plan_workspace(const tess_plan *made) {
+    return made ? made->decided.workspace : 0;
+}
+
+tess_status tess_plan_facts(tess_plan *made, tess_kernel_facts *facts) {
+    sentence why;
+    if (!made || !facts)
+        return context_finish(made ? made->ctx : NULL,
+                              status_fail(&why, TESS_ERROR_ARGUMENT, "tess_plan_facts: %s is NULL",
+                                          made ? "facts" : "plan"),
+                              &why);
+    memset(facts, 0, sizeof *facts);
+    device *dev = made->ctx->device;
+    if (!dev->ops->facts) return TESS_OK;
+    pthread_mutex_lock(&made->ctx->lock);
+    tess_status status = dev->ops->facts(dev, &made->decided, facts, &why);
+    pthread_mutex_unlock(&made->ctx->lock);
+    return context_finish(made->ctx, status, &why);
+}
+
+static tess_status count_plan(const tess_plan *made, tess_count_view view, tess_counters *sum,
+                              tess_line_counters *lines, size_t *line_count, sentence *why) {
+    const problem *what = &made->decided.what;
+    device *dev = made->ctx->device;
+    if (view != TESS_COUNT_SOURCE && view != TESS_COUNT_COMPILED)
+        return status_fail(why, TESS_ERROR_ARGUMENT, "view is %d, which is no tess_count_view", (int)view);
+    if (!dev->ops->counters)
+        return status_fail(why, TESS_ERROR_DEVICE,
+                           "the simulator counts, and this context is a %s; open \"sim\"", dev->ops->kind);
+    memset(sum, 0, sizeof *sum);
+    if (what->m == 0 || what->n == 0 || what->k == 0 || what->batch.count == 0) {
+        if (line_count) *line_count = 0;
+        return TESS_OK;
+    }
+    return dev->ops->counters(dev, &made->decided, view, sum, lines, line_count, why);
+}
+
+tess_status tess_count(tess_plan *made, tess_count_view view, tess_counters *sum, tess_line_counters *lines,
+                       size_t *line_count) {
+    sentence why;
+    if (!made || !sum || (lines && !line_count))
+        return context_finish(made ? made->ctx : NULL,
+                              status_fail(&why, TESS_ERROR_ARGUMENT, "tess_count: %s is NULL",
+                                          !made  ? "plan"
+                                          : !sum ? "sum"
+                                                 : "line_count"),
+                              &why);
+    pthread_mutex_lock(&made->ctx->lock);
+    tess_status status = count_plan(made, view, sum, lines, line_count, &why);
+    pthread_mutex_unlock(&made->ctx->lock);
+    return context_finish(made->ctx, status, &why);
 }
 
 void tess_free_plan(tess_plan *made) {

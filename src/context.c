@@ -12,7 +12,8 @@
 #include "memory.h"
 
 /* The kinds of device there are, best first. */
-static const device_ops *const kinds[] = {&cpu_device_ops};
+static const device_ops *const kinds[] = {&cuda_device_ops, &cpu_device_ops, &sim_device_ops,
+                                          &sim_checked_device_ops};
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 static tess_context *all_contexts;
@@ -82,6 +83,16 @@ int tess_count_devices(void) {
     return total;
 }
 
+tess_status tess_describe_gpu(int index, tess_gpu_info *info) {
+    sentence *why = status_of_thread();
+    if (!info) return status_fail(why, TESS_ERROR_ARGUMENT, "tess_describe_gpu: info is NULL");
+    int within;
+    const device_ops *ops = index < 0 ? NULL : device_at(index, &within);
+    if (!ops || !ops->describe_gpu) return status_fail(why, TESS_ERROR_DEVICE, "device %d is no GPU", index);
+    memset(info, 0, sizeof *info);
+    return ops->describe_gpu(within, info, why);
+}
+
 tess_status tess_describe_device(int index, tess_device_info *info) {
     sentence *why = status_of_thread();
     if (!info) return status_fail(why, TESS_ERROR_ARGUMENT, "tess_describe_device: info is NULL");
@@ -95,19 +106,52 @@ tess_status tess_describe_device(int index, tess_device_info *info) {
     return TESS_OK;
 }
 
-/* Finds a device by the name it describes itself with. */
+/* The best device that may be picked without being asked for. *instead says why a better kind is not here. */
+static const device_ops *best_device(const char **instead) {
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        if (kinds[kind]->by_name_only) continue;
+        if (kinds[kind]->count() > 0) return kinds[kind];
+        if (kinds[kind]->absent) *instead = kinds[kind]->absent();
+    }
+    return NULL;
+}
+
+/* The kind a name begins with; with a number after a colon, *index is that. */
+static const device_ops *kind_of_name(const char *name, int *index) {
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        size_t length = strlen(kinds[kind]->kind);
+        if (strncmp(name, kinds[kind]->kind, length) != 0) continue;
+        *index = 0;
+        if (name[length] == '\0') return kinds[kind];
+        char *end;
+        long number = name[length] == ':' && name[length + 1] >= '0' && name[length + 1] <= '9'
+                          ? strtol(name + length + 1, &end, 10)
+                          : -1;
+        if (number < 0 || number > 1000 || *end) continue;
+        *index = (int)number;
+        return kinds[kind];
+    }
+    return NULL;
+}
+
+/* Finds a device by its name: a kind ("cuda"), or a kind and a number ("cuda:1"). Kinds that are not asked for are
+ * not touched: the cpu opens without a look at CUDA. */
 static tess_status find_device(const char *name, const char *asked_by, const device_ops **ops, int *index,
-                               sentence *why) {
+                               const char **instead, sentence *why) {
     if (strcmp(name, "auto") == 0) {
-        *ops = device_at(0, index);
+        *ops = best_device(instead);
         return TESS_OK;
     }
+    *ops = kind_of_name(name, index);
+    if (*ops && *index < (*ops)->count()) return TESS_OK;
+    if (*ops && (*ops)->count() == 0 && (*ops)->absent)
+        return status_fail(why, TESS_ERROR_DEVICE, "there is no device '%.60s'%s: %.800s", name, asked_by,
+                           (*ops)->absent());
     char known[256] = "";
     size_t used = 0;
     for (int position = 0; (*ops = device_at(position, index)) != NULL; position++) {
         tess_device_info info = {.name = ""};
         (*ops)->describe(*index, &info);
-        if (strcmp(info.name, name) == 0) return TESS_OK;
         if (used < sizeof known)
             used += (size_t)snprintf(known + used, sizeof known - used, ", %.31s", info.name);
     }
@@ -126,7 +170,8 @@ static tess_status open_context(tess_context **out, const char *name, sentence *
     }
     const device_ops *ops;
     int index = 0;
-    TRY(find_device(name, asked_by, &ops, &index, why));
+    const char *instead = NULL;
+    TRY(find_device(name, asked_by, &ops, &index, &instead, why));
 
     tess_context *ctx = memory_alloc_zeroed(sizeof *ctx);
     if (!ctx) return status_fail(why, TESS_ERROR_MEMORY, "no memory for a context (%zu bytes)", sizeof *ctx);
@@ -136,6 +181,7 @@ static tess_status open_context(tess_context **out, const char *name, sentence *
         return status;
     }
     ctx->index = index;
+    ctx->instead = instead;
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->sentence_lock, NULL);
     pthread_once(&watching, watch_forks);

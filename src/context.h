@@ -11,8 +11,9 @@ struct tess_context {
     int index;            /* of the device within its kind */
     pthread_mutex_t lock; /* held by whichever call is using the device */
     pthread_mutex_t sentence_lock;
-    sentence last; /* of the last call that failed */
-    int plans;     /* alive; guarded by lock */
+    sentence last;       /* of the last call that failed */
+    int plans;           /* alive; guarded by lock */
+    const char *instead; /* why "auto" took no better device; NULL: there is nothing to say */
     tess_context *next;
 };
 

@@ -35,16 +35,29 @@ typedef struct plan {
     const void *entry; /* what the device runs it with */
     int64_t params[REGISTRY_PARAMS];
     int threads;
+    int64_t workspace; /* bytes a run needs beside the matrices, if the device knows before it runs */
     const char *reason;
+    const char *route; /* what happens to views the kernel does not take as they are; NULL: nothing */
 } plan;
+
+/* What a device would run, and why; kernel NULL: nothing, because of `reason`. params NULL: the kernel's
+ * defaults. */
+typedef struct choice {
+    const char *kernel, *params, *reason;
+} choice;
 
 typedef struct device device;
 
 typedef struct device_ops {
-    const char *kind; /* "cpu"; names are the kind, or the kind and an index: "cuda:0" */
+    const char *kind;    /* "cpu"; names are the kind, or the kind and an index: "cuda:0" */
+    const char *kernels; /* which rows of the registry it runs: "cpu" or "gpu" */
+    int by_name_only;    /* "auto" never picks it */
 
     int (*count)(void);
     void (*describe)(int index, tess_device_info *info);
+    /* Optional: why there is none of this kind, for the sentence of whatever is used instead. */
+    const char *(*absent)(void);
+    tess_status (*describe_gpu)(int index, tess_gpu_info *info, sentence *why); /* optional */
 
     tess_status (*open)(device **out, int index, sentence *why);
     void (*close)(device *self);
@@ -55,8 +68,7 @@ typedef struct device_ops {
     tess_status (*set_threads)(device *self, int threads, sentence *why);
     int (*threads)(const device *self);
 
-    /* The name of the kernel this device would pick, and why. */
-    const char *(*choose)(const device *self, const problem *what, const char **reason);
+    choice (*choose)(const device *self, const problem *what);
     /* Completes the parameters, or refuses what the kernel cannot do. Allocates nothing, runs nothing. */
     tess_status (*prepare)(const device *self, plan *decided, sentence *why);
     /* C = alpha*A*B + beta*C with k ≥ 1 and alpha ≠ 0. Whatever can fail does so before C is written. */
@@ -66,6 +78,26 @@ typedef struct device_ops {
     tess_status (*measure_bandwidth)(device *self, double *bytes, sentence *why);
     /* C = beta*C, with beta ≠ 1. */
     tess_status (*scale)(device *self, const problem *what, const operands *data, sentence *why);
+
+    /* The rest of tessera.h that differs by device. */
+    tess_status (*alloc)(device *self, size_t bytes, void **memory, sentence *why);
+    tess_status (*free)(device *self, void *memory, sentence *why);
+    tess_status (*copy)(device *self, void *to, const void *from, size_t bytes, sentence *why);
+    tess_status (*wait)(device *self, sentence *why);
+    tess_status (*set_workspace)(device *self, void *memory, size_t bytes, sentence *why);
+    /* Seconds of one run, as tess_time says. */
+    tess_status (*time)(device *self, const plan *decided, const operands *data, int64_t repeats, int cold,
+                        double *seconds, sentence *why);
+    /* Optional: without them the call says that this device has no such thing. */
+    tess_status (*set_stream)(device *self, void *stream, sentence *why);
+    tess_status (*measure_level)(device *self, tess_level level, tess_level_info *info, sentence *why);
+    tess_status (*counters)(device *self, const plan *decided, tess_count_view view, tess_counters *sum,
+                            tess_line_counters *lines, size_t *line_count, sentence *why);
+    /* Optional: without them the answer is all zeros, or unknown. */
+    tess_status (*facts)(device *self, const plan *decided, tess_kernel_facts *facts, sentence *why);
+    void (*staging)(const device *self, tess_staging *times);
+    void (*state)(const device *self, tess_device_state *state);
+    const char *(*observed)(const device *self);
 } device_ops;
 
 /* Every device begins with this. */
@@ -73,6 +105,6 @@ struct device {
     const device_ops *ops;
 };
 
-extern const device_ops cpu_device_ops;
+extern const device_ops cpu_device_ops, cuda_device_ops, sim_device_ops, sim_checked_device_ops;
 
 #endif

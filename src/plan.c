@@ -136,14 +136,15 @@ tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix
     memset(out, 0, sizeof *out);
     out->what = problem_of(A, B, C, batch, options->compute);
     out->what.bytes_a = bytes[0], out->what.bytes_b = bytes[1], out->what.bytes_c = bytes[2];
-    const char *name = options->kernel;
-    if (name)
-        out->reason = "it was asked for by name";
-    else
-        name = dev->ops->choose(dev, &out->what, &out->reason);
-    out->kernel = registry_find(dev->ops->kind, name, why);
+    choice chosen = {options->kernel, NULL, "it was asked for by name"};
+    if (!options->kernel) chosen = dev->ops->choose(dev, &out->what);
+    if (!chosen.kernel) return status_fail(why, TESS_ERROR_TYPE, "%s", chosen.reason);
+    out->reason = chosen.reason;
+    out->kernel = registry_find(dev->ops->kernels, chosen.kernel, why);
     if (!out->kernel) return TESS_ERROR_KERNEL;
-    TRY(registry_parse_params(out->kernel, options->params, out->params, why));
+    for (int i = 0; out->kernel->block && i < REGISTRY_PARAMS; i++) out->params[i] = REGISTRY_UNSET;
+    TRY(registry_parse_params(out->kernel, options->params ? options->params : chosen.params, out->params,
+                              why));
     return dev->ops->prepare(dev, out, why);
 }
 
@@ -157,20 +158,27 @@ static void describe_layout(int64_t row_stride, int64_t col_stride, char *text, 
         snprintf(text, size, "strides %" PRId64 " and %" PRId64, row_stride, col_stride);
 }
 
-void plan_describe(const plan *decided, const char *device_name, char *text, size_t size) {
+void plan_describe(const plan *decided, const char *device_name, const char *instead, char *text,
+                   size_t size) {
     const problem *what = &decided->what;
-    char a[64], b[64], c[64], batch[32] = "", params[128], note[96] = "";
+    char a[64], b[64], c[64], batch[32] = "", params[192], threads[32] = "", note[96] = "";
     describe_layout(what->a_row, what->a_col, a, sizeof a);
     describe_layout(what->b_row, what->b_col, b, sizeof b);
     describe_layout(what->c_row, what->c_col, c, sizeof c);
     if (what->batch.count != 1) snprintf(batch, sizeof batch, ", %" PRId64 " times", what->batch.count);
     registry_print_params(decided->kernel, decided->params, params, sizeof params);
-    if (what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16)
+    int peer = decided->kernel->info.number == 0; /* it does compute less exactly where that is allowed */
+    if (!peer && (what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16))
         snprintf(note, sizeof note, "; less exact arithmetic was allowed, but it computes in f32");
+    if (decided->threads > 0)
+        snprintf(threads, sizeof threads, " with %d thread%s", decided->threads,
+                 decided->threads == 1 ? "" : "s");
     snprintf(text, size,
-             "%s%s%s on %s with %d thread%s for %s×%s→%s, %" PRId64 "×%" PRId64 "×%" PRId64
-             "%s (A %s, B %s, C %s), because %s%s",
-             decided->kernel->name, params[0] ? " " : "", params, device_name, decided->threads,
-             decided->threads == 1 ? "" : "s", tess_type_name(what->in), tess_type_name(what->in),
-             tess_type_name(what->out), what->m, what->n, what->k, batch, a, b, c, decided->reason, note);
+             "%s%s%s on %s%s for %s×%s→%s, %" PRId64 "×%" PRId64 "×%" PRId64
+             "%s (A %s, B %s, C %s), because %s%s%s%s%s%s",
+             decided->kernel->info.name, params[0] ? " " : "", params, device_name, threads,
+             tess_type_name(what->in), tess_type_name(what->in), tess_type_name(what->out), what->m, what->n,
+             what->k, batch, a, b, c, decided->reason, decided->route ? "; " : "",
+             decided->route ? decided->route : "", note, instead ? "; no GPU is used: " : "",
+             instead ? instead : "");
 }

@@ -14,7 +14,9 @@ tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix
 tess_status plan_check_product(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
                                tess_compute compute, sentence *why);
 
-/* One sentence: which kernel, with which parameters, on what, and why. */
-void plan_describe(const plan *decided, const char *device_name, char *text, size_t size);
+/* One sentence: which kernel, with which parameters, on what, and why; and why no better device is used, if
+ * `instead` is not NULL. */
+void plan_describe(const plan *decided, const char *device_name, const char *instead, char *text,
+                   size_t size);
 
 #endif

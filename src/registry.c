@@ -2,17 +2,55 @@
 #include "registry.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const kernel_row kernel_rows[] = {
-#define EVERY_TYPE                                       "f32 f64 f16 f16:f32 bf16 bf16:f32 i32 i8:i32"
-#define CPU_KERNEL(name, number, types, summary, params) {#name, "cpu", number, summary, types, params},
+#include "memory.h"
+#include "registry_file.h"
+
+static kernel_row kernel_rows[] = {
+#define CPU_KERNEL(name, number, types, summary, params) \
+    {.info = {#name, "cpu", number, summary, types, params, ""}},
+#define GPU_KERNEL(name, number, types, least, ...) \
+    {.info = {#name, "gpu", number, "", types, "", "sm_" #least}, .architecture = least, __VA_ARGS__},
+#define GPU_PEER(name, types, summary) {.info = {#name, "gpu", 0, summary, types, "", ""}},
 #include "../kernels/kernels.def"
-#undef CPU_KERNEL
 };
 enum { KERNEL_COUNT = sizeof kernel_rows / sizeof kernel_rows[0], LONGEST_PARAMS = 1 << 20 };
+
+/* What the files of GPU kernels say; read once. */
+static kernel_source sources[KERNEL_COUNT];
+
+static void read_source(kernel_row *row, kernel_source *source) {
+    char file[64], *text;
+    sentence why;
+    snprintf(file, sizeof file, "%s.cu", row->info.name);
+    tess_status status = kernel_source_read(file, &text, &why);
+    if (status == TESS_OK) status = kernel_source_parse(file, text, source, &why);
+    if (status != TESS_OK) snprintf(source->summary, sizeof source->summary, "%.150s", why.text);
+    memory_free(text);
+    row->info.summary = source->summary;
+    row->info.params = source->params;
+    row->source = source;
+}
+
+static void read_sources(void) {
+    for (int i = 0; i < KERNEL_COUNT; i++)
+        if (kernel_rows[i].block) read_source(&kernel_rows[i], &sources[i]);
+}
+
+/* The rows, complete. */
+static const kernel_row *rows(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_sources);
+    return kernel_rows;
+}
+
+const kernel_row *registry_row(int index) {
+    return index >= 0 && index < KERNEL_COUNT ? &rows()[index] : NULL;
+}
 
 int tess_count_kernels(void) {
     return KERNEL_COUNT;
@@ -21,10 +59,11 @@ int tess_count_kernels(void) {
 tess_status tess_describe_kernel(int index, tess_kernel_info *info) {
     sentence *why = status_of_thread();
     if (!info) return status_fail(why, TESS_ERROR_ARGUMENT, "tess_describe_kernel: info is NULL");
-    if (index < 0 || index >= KERNEL_COUNT)
+    const kernel_row *row = registry_row(index);
+    if (!row)
         return status_fail(why, TESS_ERROR_ARGUMENT, "there is no kernel %d; they run from 0 to %d", index,
                            KERNEL_COUNT - 1);
-    *info = kernel_rows[index];
+    *info = row->info;
     return TESS_OK;
 }
 
@@ -47,27 +86,35 @@ static int edit_distance(const char *a, const char *b) {
     return row[length_b];
 }
 
-const kernel_row *registry_find(const char *device, const char *name, sentence *why) {
+/* The sentence for a name that no kernel of the device has. */
+static void refuse_name(const char *device, const char *name, sentence *why) {
     const kernel_row *nearest = NULL, *elsewhere = NULL;
     int distance = 1000;
     for (int i = 0; i < KERNEL_COUNT; i++) {
-        const kernel_row *row = &kernel_rows[i];
-        int here = strcmp(row->device, device) == 0, same = strcmp(row->name, name) == 0;
-        if (here && same) return row;
-        if (same) elsewhere = row;
-        int d = edit_distance(name, row->name);
-        if (here && d < distance) distance = d, nearest = row;
+        const kernel_row *row = &rows()[i];
+        if (strcmp(row->info.name, name) == 0) elsewhere = row;
+        int d = edit_distance(name, row->info.name);
+        if (strcmp(row->info.device, device) == 0 && d < distance) distance = d, nearest = row;
     }
     if (elsewhere)
-        status_fail(why, TESS_ERROR_KERNEL, "kernel '%s' runs on %s, but this context is %s", name,
-                    elsewhere->device, device);
+        status_fail(why, TESS_ERROR_KERNEL, "kernel '%s' runs on a %s, but this context is a %s", name,
+                    elsewhere->info.device, device);
     else if (nearest && distance <= 5)
         status_fail(why, TESS_ERROR_KERNEL, "there is no kernel '%.60s' on %s; did you mean '%s'?", name,
-                    device, nearest->name);
+                    device, nearest->info.name);
     else
         status_fail(why, TESS_ERROR_KERNEL,
                     "there is no kernel '%.60s' on %s; tess_describe_kernel lists those there are", name,
                     device);
+}
+
+const kernel_row *registry_find(const char *device, const char *name, sentence *why) {
+    if (strchr(name, '/')) return registry_file_row(device, name, why);
+    for (int i = 0; i < KERNEL_COUNT; i++) {
+        const kernel_row *row = &rows()[i];
+        if (strcmp(row->info.device, device) == 0 && strcmp(row->info.name, name) == 0) return row;
+    }
+    refuse_name(device, name, why);
     return NULL;
 }
 
@@ -83,16 +130,40 @@ static const char *next_param(const char **rest, int *length) {
 
 /* The place of the parameter `name` among the kernel's, -1 if it has none of that name. */
 static int find_param(const kernel_row *kernel, const char *name, size_t name_length) {
-    const char *rest = kernel->params, *param;
+    const char *rest = kernel->info.params, *param;
     int length;
     for (int i = 0; (param = next_param(&rest, &length)) != NULL; i++)
         if ((size_t)length == name_length && strncmp(param, name, name_length) == 0) return i;
     return -1;
 }
 
+const char *registry_param_name(const kernel_row *kernel, int index) {
+    return kernel->source && index < kernel->source->param_count ? kernel->source->names[index] : NULL;
+}
+
+void registry_defaults(const kernel_row *kernel, tess_type in, int64_t values[REGISTRY_PARAMS]) {
+    sentence ignored;
+    const kernel_source *source = kernel->source;
+    for (int i = 0; i < REGISTRY_PARAMS; i++)
+        values[i] = source && i < source->param_count ? source->defaults[i] : REGISTRY_UNSET;
+    if (tess_type_size(in) == 8) registry_parse_params(kernel, kernel->wide, values, &ignored);
+}
+
+int registry_takes(const kernel_row *kernel, tess_type in, tess_type out) {
+    char name[16];
+    int length =
+        snprintf(name, sizeof name, in == out ? "%s" : "%s:%s", tess_type_name(in), tess_type_name(out));
+    for (const char *at = kernel->info.types; *at; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
+        if (word == (size_t)length && strncmp(at, name, word) == 0) return 1;
+        at += word;
+    }
+    return 0;
+}
+
 /* "KC, MC, NC", for sentences. */
 static void list_params(const kernel_row *kernel, char *text, size_t size) {
-    const char *rest = kernel->params, *param;
+    const char *rest = kernel->info.params, *param;
     size_t used = 0;
     int length;
     snprintf(text, size, "none");
@@ -113,14 +184,15 @@ tess_status registry_parse_params(const kernel_row *kernel, const char *text, in
             char known[128];
             list_params(kernel, known, sizeof known);
             return status_fail(why, TESS_ERROR_KERNEL, "kernel %s has no parameter '%.*s'; it has: %s",
-                               kernel->name, (int)(name_length < 40 ? name_length : 40), text, known);
+                               kernel->info.name, (int)(name_length < 40 ? name_length : 40), text, known);
         }
         const char *number = text + name_length + 1;
         char *end;
         long long value = strtoll(number, &end, 10);
-        if (end == number || end != text + item_length || value < 1 || value > LONGEST_PARAMS)
-            return status_fail(why, TESS_ERROR_KERNEL, "parameter %.*s must be a whole number from 1 to %d",
-                               (int)(item_length < 60 ? item_length : 60), text, LONGEST_PARAMS);
+        int least = kernel->block ? 0 : 1;
+        if (end == number || end != text + item_length || value < least || value > LONGEST_PARAMS)
+            return status_fail(why, TESS_ERROR_KERNEL, "parameter %.*s must be a whole number from %d to %d",
+                               (int)(item_length < 60 ? item_length : 60), text, least, LONGEST_PARAMS);
         values[at] = value;
         text += item_length;
         if (*text == ',') text++;
@@ -130,7 +202,7 @@ tess_status registry_parse_params(const kernel_row *kernel, const char *text, in
 
 void registry_print_params(const kernel_row *kernel, const int64_t values[REGISTRY_PARAMS], char *text,
                            size_t size) {
-    const char *rest = kernel->params, *param;
+    const char *rest = kernel->info.params, *param;
     size_t used = 0;
     int length;
     text[0] = '\0';

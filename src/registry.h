@@ -1,16 +1,44 @@
-/* registry.h: the kernels, as data. The rows come from kernels/kernels.def. */
+/* registry.h: the kernels, as data. The rows come from kernels/kernels.def; what a GPU kernel's own file says of it
+ * (its summary, its parameters and their defaults) is read from there when it is first asked for. */
 #ifndef REGISTRY_H
 #define REGISTRY_H
 
+#include "kernel_source.h"
 #include "status.h"
 
-enum { REGISTRY_PARAMS = 8 };
+enum { REGISTRY_PARAMS = KERNEL_SOURCE_PARAMS, REGISTRY_UNSET = -1 };
 
-typedef tess_kernel_info kernel_row;
+typedef struct kernel_row {
+    tess_kernel_info info;
 
-/* The kernel of that name on that kind of device; NULL and a sentence with the nearest name if there is none.
- */
+    /* What follows is for kernels of a GPU. Expressions are over the parameters and `size`, the bytes of an
+     * element of A. */
+    int architecture;   /* the least it runs on: 75 is sm_75 */
+    const char *block;  /* threads of a block: "BX, BY"; NULL: not a kernel of ours (a peer) */
+    const char *tile;   /* rows and columns of C that a block computes: "BY, BX" */
+    const char *shared; /* bytes of dynamic shared memory; NULL: none */
+    const char *holds;  /* what must hold of the parameters, lines of "expression: why" */
+    const char *wide;   /* parameters whose defaults differ for 8-byte types, as "TM=4,TN=4" */
+    const char *spills; /* why registers may spill; NULL: they must not */
+    int carveout;       /* percent of the L1 memory wanted as shared memory; 0: the driver decides */
+    int vector_only;    /* takes m = 1 or n = 1 only, in any layout */
+
+    const kernel_source *source; /* what its file says; NULL: it has none (cpu, peers) */
+    const char *path;            /* of a kernel that is no part of the library: its file */
+} kernel_row;
+
+/* The kernel of that name among those of `device` ("cpu" or "gpu"); NULL and a sentence with the nearest name
+ * if there is none. A name with a '/' is the path of a kernel's file (src/registry_file.h). */
 const kernel_row *registry_find(const char *device, const char *name, sentence *why);
+/* Row by number, from 0; NULL past the last. */
+const kernel_row *registry_row(int index);
+/* Whether the row's types list this product. */
+int registry_takes(const kernel_row *kernel, tess_type in, tess_type out);
+
+/* The names of the kernel's parameters in order, NULL past the last; and the defaults, REGISTRY_UNSET where the
+ * device chooses. */
+const char *registry_param_name(const kernel_row *kernel, int index);
+void registry_defaults(const kernel_row *kernel, tess_type in, int64_t values[REGISTRY_PARAMS]);
 
 /* Reads "KC=256,MC=96" into values[], in the order of the kernel's parameters; those not named are left
  * alone. NULL and "" set nothing. */

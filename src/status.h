@@ -6,7 +6,7 @@
 #include "tessera.h"
 
 typedef struct sentence {
-    char text[1024];
+    char text[2048];
 } sentence;
 
 /* Writes the sentence and returns `status`, so that a refusal is one statement. */

@@ -5,8 +5,10 @@
 # counts them.
 set -u
 
-tessera=${1:?usage: sh tests/cli.sh BUILD_DIR}/tessera
-case $tessera in /*) ;; *) tessera=$PWD/$tessera ;; esac
+build=${1:?usage: sh tests/cli.sh BUILD_DIR}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+tessera=$build/tessera
+kernels=$(cd "$(dirname "$0")/../kernels" && pwd) || exit 1
 if [ ! -x "$tessera" ]; then
     echo "there is no $tessera; run make first"
     echo 'cli: 0 passed, 1 failed'
@@ -16,7 +18,11 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 cd "$scratch" || exit 1
-unset TESSERA_DEVICE TESSERA_PEER TESSERA_VERBOSE NO_COLOR
+unset TESSERA_PEER TESSERA_VERBOSE TESSERA_LIBRARY_PATH TESSERA_KERNEL_DIR NO_COLOR
+# The same tests on every machine: what is said of a GPU is tested by name.
+TESSERA_DEVICE=cpu
+TESSERA_CACHE_DIR=$scratch/cache
+export TESSERA_DEVICE TESSERA_CACHE_DIR
 
 passed=0
 failed=0
@@ -61,13 +67,13 @@ quick="--samples 3 --min-time 0.01 --quiet"
 help_is_there() {
     run
     expect_status 'no words: succeeds' 0
-    for word in devices list bench verify; do expect_text 'no words: names the commands' out "$word"; done
+    for word in devices list bench verify cache; do expect_text 'no words: names the commands' out "$word"; done
     for line in --help help; do
         run $line
         expect_status "$line" 0
         expect_text "$line" out 'Exit status'
     done
-    for command in devices list bench verify; do
+    for command in devices list bench verify cache; do
         run $command --help
         expect_status "help of $command" 0
         expect_text "help of $command" out 'Options'
@@ -110,17 +116,25 @@ mistakes_get_sentences() {
     refuse 'unknown peer' 'path of a library' 2 bench --peer qqqqqq
     refuse 'peer is no library' 'could not be opened' 1 bench --peer ./nothing.so
     refuse 'unknown device' 'nonsense' 1 bench --device nonsense
+    for tile in x 0 16, 16,,32 2000 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17; do
+        refuse "bad tile '$tile'" '--tile is' 2 bench --tile "$tile"
+    done
+    refuse 'tile twice' 'exclude each other' 2 bench --tile 16 --params KC=8,TILE=32
+    refuse 'bad mode' 'burst, continuous, sustained' 2 bench --mode idle
+    refuse 'transfers on a cpu' 'computes in host memory' 2 bench --transfers
+    refuse 'verify: transfers on a cpu' 'computes in host memory' 2 verify --transfers
     refuse 'product larger than memory' "this machine's memory" 1 bench 1 --shape 1000000000x1000000000x1 --quiet
 }
 
 nothing_matched_is_exit_1() {
     refuse 'list: no match' "no kernel matches" 1 list 'zzz*'
-    run list
+    run list --device cpu
     cp out all
     name=$(awk 'NR == 2 { print $2 }' all)
     refuse 'list: near miss' 'did you mean' 1 list "${name}x"
     refuse 'bench: no such number' 'there is no kernel number 999' 1 bench 999
     refuse 'verify: no match' 'no kernel matches' 1 verify zzz
+    refuse 'list: no such device' "there is no kernel of device 'tpu'" 1 list --device tpu
     run list "$name"
     expect_status 'list: one kernel' 0
     expect_same 'list: one kernel, two lines' 2 "$(wc -l < out | tr -d ' ')"
@@ -271,7 +285,7 @@ bench_holds_against_the_machine() {
     run devices --measure --csv -
     expect_same 'devices --measure: six rates' 1 "$(awk -F, '$1 == "cpu" && $10 > 0 && $11 > 0 && $12 > 0 && $13 > 0 && $14 > 0 && $15 > 0' out | wc -l | tr -d ' ')"
     run devices --csv -
-    expect_same 'devices: the same columns' 15 "$(awk -F, '{ print NF }' out | sort -u)"
+    expect_same 'devices: the same columns' 37 "$(sed 's/"[^"]*"/q/g' out | awk -F, '{ print NF }' | sort -u)"
 }
 
 verify_checks() {
@@ -280,6 +294,161 @@ verify_checks() {
     expect_same 'verify: a row per type' 2 "$(grep -c PASS out)"
     run verify auto --shape 5x6x7 --layout nt --ld-pad 1 --batch 2 --alpha 1 --beta -2 --seed 9 --type f64 --csv -
     expect_text 'a replay is one case' out 'auto,f64,1,0,'
+}
+
+cache_is_shown_and_cleared() {
+    export TESSERA_CACHE_DIR="$scratch/cache"
+    entry=$TESSERA_CACHE_DIR/simt_05_shared-0123456789abcdef0123456789abcdef.cubin
+    run cache
+    expect_status 'cache' 0
+    expect_text 'cache: where it is' out "directory  $TESSERA_CACHE_DIR"
+    expect_text 'cache: empty' out 'entries    0'
+    echo 'an entry' > "$entry"
+    echo 'a note' > "$TESSERA_CACHE_DIR/note"
+    run cache
+    expect_text 'cache: counts' out 'entries    1'
+    chmod 0666 "$entry"
+    run cache
+    expect_status 'cache: a problem is no failure' 0
+    expect_text 'cache: a problem is shown' out 'problem    simt_05_shared-'
+    run cache clear
+    expect_status 'cache clear' 0
+    expect_text 'cache clear' out 'removed 1 entry'
+    expect_same 'cache clear: leaves what is not its own' note "$(ls "$TESSERA_CACHE_DIR")"
+    chmod 0777 "$TESSERA_CACHE_DIR"
+    refuse 'cache clear: not in a directory of others' 'can be written by others' 1 cache clear
+    refuse 'cache: an unknown word' "'clean' is nothing" 2 cache clean
+    refuse 'cache: two words' 'cache' 2 cache clear clear
+    TESSERA_CACHE_DIR=/dev/null/none
+    run cache
+    expect_status 'cache: no directory' 0
+    expect_text 'cache: no directory' out 'problem    it cannot be opened or made'
+    unset TESSERA_CACHE_DIR
+}
+
+bench_times_in_every_mode() {
+    for mode in burst continuous; do
+        run bench 3 --sizes 16 --mode $mode --peer none $quick --csv -
+        expect_same "mode $mode" $mode "$(awk -F, 'NR > 1 { print $40 }' out)"
+    done
+    run bench 3 --sizes 16 --mode sustained --peer none --samples 1 --quiet --csv -
+    expect_same 'mode sustained' sustained "$(awk -F, 'NR > 1 { print $40 }' out)"
+    # A cpu has no tile to sweep: each kernel runs once.
+    run bench 3 --sizes 16 --tile 16,32 --peer none $quick --csv -
+    expect_same 'a sweep of nothing is one row' 2 "$(wc -l < out | tr -d ' ')"
+}
+
+gpu_kernels_are_listed() {
+    run list --device cuda
+    expect_status 'list of a GPU' 0
+    for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        expect_same "list of a GPU: rung $number" 1 "$(awk -v n=$number '$1 == n && $2 ~ /^simt_/' out | wc -l | tr -d ' ')"
+    done
+    for name in cublas cublaslt vector_01_shuffle; do expect_text 'list of a GPU' out "$name"; done
+    run list --long --device cuda:0 12
+    expect_text 'list --long: what it needs' out 'sm_80'
+    run list --device sim --csv -
+    expect_text 'a simulator runs the kernels of a GPU' out 'simt_01_uncoalesced'
+}
+
+# Whatever this machine has, nothing is found where there is nothing.
+missing_gpu_is_a_sentence() {
+    mkdir -p nothing
+    TESSERA_LIBRARY_PATH=$scratch/nothing
+    export TESSERA_LIBRARY_PATH
+    refuse 'bench without a GPU' "there is no device 'cuda'" 1 bench 1 --device cuda --sizes 8
+    expect_text 'bench without a GPU: what is missing' err 'libcuda.so.1'
+    refuse 'verify without a GPU' "there is no device 'cuda'" 1 verify 1 --device cuda
+    run
+    expect_text 'no words: why there is no GPU' out 'libcuda.so.1'
+    run devices --verbose
+    expect_status 'devices without a GPU' 0
+    for name in 'CUDA driver' NVRTC NVML cuBLAS cuBLASLt; do expect_text 'devices: each library is named' out "$name"; done
+    expect_text 'devices --verbose: each file tried' out "tried $scratch/nothing/libcuda.so.1"
+    run devices --hierarchy --csv -
+    expect_status 'hierarchy without a GPU' 0
+    expect_text 'hierarchy without a GPU is said' err 'no GPU here'
+    expect_same 'hierarchy: documents only' 'from documents' "$(awk -F, 'NR > 1 { print $2 }' out | sort -u)"
+    for card in 'Tesla P100' 'GTX 1650'; do expect_text 'hierarchy: the cards of the documents' out "$card"; done
+    TESSERA_DEVICE=auto run bench auto --sizes 8 --peer none $quick --csv -
+    expect_same 'auto falls back to the cpu' cpu "$(awk -F, 'NR > 1 { print $4 }' out)"
+    unset TESSERA_LIBRARY_PATH
+}
+
+# A device with memory of its own, whichever is named; enough of every option to have run it once.
+device_works() { # device
+    run bench 5 --device "$1" --sizes 20 --tile 4,8 --type f32,i32 --peer none $quick --csv -
+    expect_status "$1: bench" 0
+    expect_same "$1: a row for each tile and type" 'TILE=4 TILE=8 TILE=4 TILE=8' "$(awk -F, 'NR > 1 { print $3 }' out | xargs)"
+    expect_same "$1: verified" 4 "$(grep -c ',yes,' out)"
+    expect_same "$1: continuous is the default" continuous "$(awk -F, 'NR > 1 { print $(NF - 2) }' out | sort -u)"
+    run bench 2 --device "$1" --sizes 20 --tile 4 --peer none $quick --csv -
+    expect_text "$1: BX and BY are a tile too" out '"BX=4,BY=4"'
+    run bench 5 --device "$1" --sizes 20 --tile 4 --transfers --layout tn --ld-pad 3 --beta 2 --peer none $quick --csv -
+    expect_status "$1: transfers" 0
+    expect_same "$1: transfers: the copies have columns" 1 "$(sed 's/"[^"]*"/q/g' out | awk -F, 'NR > 1 && $25 != "" && $26 != ""' | wc -l | tr -d ' ')"
+    refuse "$1: threads" 'is no CPU' 2 bench 5 --device "$1" --threads 2
+    refuse "$1: cold transfers" 'exclude each other' 2 bench 5 --device "$1" --cold --transfers
+    refuse "$1: a host's peer" 'there is no peer' 2 bench 5 --device "$1" --peer openblas
+    run verify 2 5 --device "$1" --shape 5x6x7,9x1x4 --type f32,i32
+    expect_status "$1: verify" 0
+    expect_same "$1: verify: a row per kernel and type" 4 "$(grep -c PASS out)"
+    run verify auto --device "$1" --transfers --shape 5x6x7 --type f64 --layout nt --batch 2
+    expect_status "$1: verify --transfers" 0
+}
+
+# A kernel that does not compile is no kernel that refuses: nothing must pass.
+broken_kernel_fails() { # device
+    rm -rf broken
+    cp -r "$kernels" broken
+    echo '#error broken' >> broken/simt_05_shared.cu
+    TESSERA_KERNEL_DIR=$scratch/broken
+    export TESSERA_KERNEL_DIR
+    run verify 5 --device "$1" --shape 5x6x7 --type f32
+    expect_status "$1: verify of a broken kernel" 1
+    expect_text "$1: verify of a broken kernel: the compiler's words" err '#error'
+    run bench --kernels simt_02_coalesced,simt_05_shared --device "$1" --sizes 8 --peer none $quick
+    expect_status "$1: bench of a broken kernel" 1
+    expect_text "$1: bench of a broken kernel: said" err 'simt_05_shared cannot be run'
+    expect_text "$1: bench of a broken kernel: others go on" out 'simt_02_coalesced'
+    unset TESSERA_KERNEL_DIR
+}
+
+gpu_works_end_to_end() {
+    if [ ! -e "$build/tests/standin/libcuda.so.1" ]; then
+        skipped=$((skipped + 1))
+        return
+    fi
+    TESSERA_LIBRARY_PATH=$build/tests/standin
+    export TESSERA_LIBRARY_PATH
+    device_works cuda:0
+    broken_kernel_fails cuda:0
+    run devices --csv -
+    expect_text 'a GPU is among the devices' out 'cuda:0'
+    run devices
+    for fact in 'compute capability' multiprocessors registers 'shared memory' 'block, grid'; do
+        expect_text 'devices: facts of a GPU' out "$fact"
+    done
+    run bench 5 --device cuda --sizes 8 --peer none $quick --json -
+    for field in '"compute_capability"' '"driver_cuda"' '"nvrtc"' '"libraries"'; do expect_text 'json of a GPU' out "$field"; done
+    if [ -e "$build/tests/standin/libcublas.so.13" ]; then gpu_peers_are_kernels; else skipped=$((skipped + 1)); fi
+    unset TESSERA_LIBRARY_PATH
+}
+
+gpu_peers_are_kernels() {
+    run bench 5 --device cuda --sizes 8 --type f32,f64 $quick --csv -
+    expect_same 'a GPU is compared with cublas' 2 "$(awk -F, '$29 == "cublas" && $30 > 0 && $32 > 0' out | wc -l | tr -d ' ')"
+    run bench 5 --device cuda --sizes 8 --type i32 --peer cublas $quick --csv -
+    expect_same 'what cublas does not take is not compared' ,,, "$(awk -F, 'NR > 1 { print $29 "," $30 "," $31 "," $32 }' out)"
+    run bench 0 --device cuda --sizes 8 $quick --csv -
+    expect_same 'kernel 0 of a GPU is cublas' cublas "$(awk -F, 'NR > 1 { print $2 }' out)"
+    run verify cublas --device cuda --shape 5x6x7 --type f32
+    expect_status 'cublas can be verified' 0
+    run bench 5 --device cuda --sizes 8 --compute tf32 --peer cublas $quick --csv -
+    expect_same 'the compute mode is in the row' tf32 "$(awk -F, 'NR > 1 { print $7 }' out)"
+    if [ ! -e "$build/tests/standin/libcublasLt.so.13" ]; then
+        refuse 'a peer that is missing' 'cuBLASLt' 1 bench 5 --device cuda --sizes 8 --peer cublaslt
+    fi
 }
 
 echo "tessera \"$("$tessera" --version | awk '{ print $2 }')\"" > version
@@ -293,6 +462,13 @@ bench_measures
 bench_compares_with_each_peer
 bench_holds_against_the_machine
 verify_checks
+cache_is_shown_and_cleared
+bench_times_in_every_mode
+gpu_kernels_are_listed
+missing_gpu_is_a_sentence
+device_works sim
+broken_kernel_fails sim
+gpu_works_end_to_end
 
 if [ "$skipped" -gt 0 ]; then
     echo "cli: $passed passed, $failed failed, $skipped skipped"

@@ -68,6 +68,8 @@ done 2>/dev/null | cat "$work/help" - | grep -o -E -e "$words" | sort -u >"$work
 sed 's/\\-/-/g' $man | grep -o -E -e "$words" | sort -u >"$work/man-words"
 same "$man names what tessera help names (< the help, > the page)" "$work/help-words" "$work/man-words"
 
+try "the ladder's table is up to date" sh scripts/ladder-table.sh check
+
 # ---- Sources ----
 
 sources | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }' >"$work/long"
@@ -80,11 +82,12 @@ none "unfinished work" "$work/unfinished"
 includes() { [ $# -eq 0 ] || grep -H -o -E '^ *# *include "[^"]+"' "$@" | sed -E 's/: *# *include "([^"]+)"/:\1/'; }
 # White-box tests, tests/unit_*.c, may look inside the library; nothing else outside it may.
 outside() { find examples cli tests -name '*.[ch]' ! -name 'unit_*'; }
-# A header without a directory is in the file's own; tessera.h is for all.
+# A header without a directory is in the file's own; tessera.h is for all; a directory below tests/ may use its headers.
 # shellcheck disable=SC2046
 includes $(outside) | grep -v ':tessera\.h$' | while IFS=: read -r file header; do
-    case $header in
-    */*) echo "$file includes $header" ;;
+    case $file:$header in
+    tests/*/*:../[a-z]*.h) [ -e "tests/${header#../}" ] || echo "$file includes $header" ;;
+    *:*/*) echo "$file includes $header" ;;
     *) [ -e "$(dirname "$file")/$header" ] || echo "$file includes $header" ;;
     esac
 done >"$work/arrows"

@@ -15,7 +15,7 @@ files_in() { (cd "$1" && find . ! -type d | sort); }
 # layout LIBDIR: the expected files, relative to the prefix.
 layout() {
     printf '%s\n' ./bin/tessera ./include/tessera.h "./$1/libtessera.a" "./$1/libtessera.so" "./$1/libtessera.so.$major" \
-        "./$1/libtessera.so.$version" "./$1/pkgconfig/tessera.pc" ./share/man/man1/tessera.1 | sort
+        "./$1/libtessera.so.$version" "./$1/tessera/sim.modules" "./$1/pkgconfig/tessera.pc" ./share/man/man1/tessera.1 | sort
 }
 
 # A package: DESTDIR stands before a prefix that is not there yet.

@@ -7,6 +7,9 @@
 set -u
 cd "$(dirname "$0")/.." || exit
 export BUILD="${BUILD:-build}"
+# What the tests compile is kept apart from what the user has compiled.
+case $BUILD in /*) TESSERA_CACHE_DIR=$BUILD/tests/cache ;; *) TESSERA_CACHE_DIR=$PWD/$BUILD/tests/cache ;; esac
+export TESSERA_CACHE_DIR
 passed=0
 failed=0
 skipped=0
@@ -83,7 +86,7 @@ mkdir -p "$BUILD/tests"
 runner unit "$BUILD/tests/tests"
 # The instruction sets below the best one, which the run above used.
 case $(uname -m) in
-aarch64) lesser="neon portable" ;;
+aarch64) lesser="neon-i8mm neon-dotprod neon portable" ;;
 x86_64) lesser="avx2 portable" ;;
 *) lesser= ;;
 esac
@@ -94,6 +97,14 @@ for isa in $lesser; do
 done
 runner cli sh tests/cli.sh "$BUILD"
 runner multiply sh tests/multiply.sh "$BUILD"
+runner libraries sh tests/libraries.sh "$BUILD"
+# The CUDA device on a driver that stands in for a GPU.
+runner standin env TESSERA_DEVICE=cuda TESSERA_LIBRARY_PATH="$BUILD/tests/standin" \
+    TESSERA_CACHE_DIR="$BUILD/tests/standin/cache" "$BUILD/tests/tests" gpu
+runner cuda sh tests/cuda.sh "$BUILD"
+runner sim sh tests/sim.sh "$BUILD"
+runner counters sh tests/counters.sh "$BUILD"
+runner explain sh tests/explain.sh "$BUILD"
 runner examples sh tests/run.sh examples
 runner symbols sh tests/symbols.sh
 runner header sh tests/header.sh

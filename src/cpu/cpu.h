@@ -15,6 +15,8 @@ typedef struct cpu_device {
     int threads; /* a product may use this many, the caller among them */
     void *workspace;
     size_t workspace_size; /* bytes; grows to the largest ever asked for */
+    int workspace_lent;    /* it is the caller's: it does not grow and is not freed */
+    unsigned char *flush;  /* more than the last cache, for timing with cold caches; NULL until then */
 } cpu_device;
 
 /* One call, as the threads that work on it share it. */
@@ -50,7 +52,6 @@ typedef struct cpu_kernel {
 
 #define CPU_KERNEL(name, number, types, summary, params) extern const cpu_kernel name;
 #include "../../kernels/kernels.def"
-#undef CPU_KERNEL
 
 /* Part of C: rows [row, row+rows) × columns [col, col+cols). */
 typedef struct cpu_rectangle {
@@ -109,6 +110,9 @@ int cpu_default_threads(void);
 /* tess_measure_peak and tess_measure_bandwidth. (measure.c) */
 tess_status cpu_measure_peak(device *base, tess_type type, double *flops, sentence *why);
 tess_status cpu_measure_bandwidth(device *base, double *bytes, sentence *why);
+/* Seconds of one run, by the clock. */
+tess_status cpu_time(device *base, const plan *decided, const operands *data, int64_t repeats, int cold,
+                     double *seconds, sentence *why);
 
 /* Whether cpu_04_direct takes this product, and packing it would cost more than it saves. */
 int cpu_direct_pays(const problem *what);

@@ -9,7 +9,6 @@
 static const cpu_kernel *const kernels[] = {
 #define CPU_KERNEL(name, number, types, summary, params) &name,
 #include "../../kernels/kernels.def"
-#undef CPU_KERNEL
 };
 
 static const cpu_kernel *find_kernel(const char *name) {
@@ -28,6 +27,7 @@ static void describe(int index, tess_device_info *info) {
     snprintf(info->name, sizeof info->name, "cpu");
     snprintf(info->model, sizeof info->model, "%s", facts->model);
     snprintf(info->isa, sizeof info->isa, "%s", isa_current()->label);
+    snprintf(info->kernels, sizeof info->kernels, "cpu");
     info->cores = facts->cores;
     info->threads = cpu_default_threads();
     info->memory = facts->memory;
@@ -54,7 +54,8 @@ static tess_status open_device(device **out, int index, sentence *why) {
 static void close_device(device *base) {
     cpu_device *self = (cpu_device *)base;
     pool_destroy(self->workers);
-    memory_free(self->workspace);
+    if (!self->workspace_lent) memory_free(self->workspace);
+    memory_free(self->flush);
     memory_free(self);
 }
 
@@ -84,19 +85,19 @@ static int useful_threads(const cpu_device *self, const problem *what) {
     return useful >= self->threads ? self->threads : useful < 1 ? 1 : (int)useful;
 }
 
-static const char *choose(const device *base, const problem *what, const char **reason) {
+static choice choose(const device *base, const problem *what) {
     (void)base;
-    if (what->m == 1 || what->n == 1) {
-        *reason =
-            "with one row or column of C every element is used once, so that only reading in order helps";
-        return "cpu_05_vector";
-    }
-    if (cpu_direct_pays(what)) {
-        *reason = "what is reused fits the first-level cache as it lies, so that packing would only cost";
-        return "cpu_04_direct";
-    }
-    *reason = "it is the fastest kernel of this device for all but small and thin products";
-    return "cpu_03_packed";
+    if (what->m == 1 || what->n == 1)
+        return (
+            choice){"cpu_05_vector", NULL,
+                    "with one row or column of C every element is used once, so that only reading in order "
+                    "helps"};
+    if (cpu_direct_pays(what))
+        return (
+            choice){"cpu_04_direct", NULL,
+                    "what is reused fits the first-level cache as it lies, so that packing would only cost"};
+    return (choice){"cpu_03_packed", NULL,
+                    "it is the fastest kernel of this device for all but small and thin products"};
 }
 
 static tess_status prepare(const device *base, plan *decided, sentence *why) {
@@ -106,10 +107,10 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
         if (places[i] == TESS_DEVICE)
             return status_fail(why, TESS_ERROR_DEVICE,
                                "%c lies in device memory, but this context is the cpu", "ABC"[i]);
-    const cpu_kernel *kernel = find_kernel(decided->kernel->name);
+    const cpu_kernel *kernel = find_kernel(decided->kernel->info.name);
     if (!kernel)
         return status_fail(why, TESS_ERROR_INTERNAL, "kernel '%s' has a row but no function",
-                           decided->kernel->name);
+                           decided->kernel->info.name);
     decided->entry = kernel;
     TRY(kernel->prepare(decided, why));
     decided->threads = useful_threads((const cpu_device *)base, what);
@@ -118,6 +119,12 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
 
 static tess_status grow_workspace(cpu_device *self, size_t size, int threads, sentence *why) {
     if (size <= self->workspace_size) return TESS_OK;
+    if (self->workspace_lent)
+        return status_fail(why, TESS_ERROR_MEMORY,
+                           "the workspace has %zu bytes, but packing on %d threads needs %zu; pass a larger "
+                           "one to "
+                           "tess_set_workspace, or none",
+                           self->workspace_size, threads, size);
     void *larger = memory_alloc(size);
     if (!larger)
         return status_fail(why, TESS_ERROR_MEMORY,
@@ -161,8 +168,44 @@ static tess_status scale(device *base, const problem *what, const operands *data
     return TESS_OK;
 }
 
+static tess_status alloc(device *base, size_t bytes, void **memory, sentence *why) {
+    (void)base;
+    *memory = memory_alloc(bytes);
+    return *memory ? TESS_OK
+                   : status_fail(why, TESS_ERROR_MEMORY, "no memory: %zu bytes were asked for", bytes);
+}
+
+static tess_status free_memory(device *base, void *memory, sentence *why) {
+    (void)base, (void)why;
+    memory_free(memory);
+    return TESS_OK;
+}
+
+static tess_status copy(device *base, void *to, const void *from, size_t bytes, sentence *why) {
+    (void)base, (void)why;
+    memmove(to, from, bytes);
+    return TESS_OK;
+}
+
+/* Products are done when the call returns. */
+static tess_status wait_for_all(device *base, sentence *why) {
+    (void)base, (void)why;
+    return TESS_OK;
+}
+
+static tess_status set_workspace(device *base, void *memory, size_t bytes, sentence *why) {
+    (void)why;
+    cpu_device *self = (cpu_device *)base;
+    if (!self->workspace_lent) memory_free(self->workspace);
+    self->workspace = memory;
+    self->workspace_size = bytes;
+    self->workspace_lent = memory != NULL;
+    return TESS_OK;
+}
+
 const device_ops cpu_device_ops = {
     .kind = "cpu",
+    .kernels = "cpu",
     .count = count,
     .describe = describe,
     .open = open_device,
@@ -176,4 +219,10 @@ const device_ops cpu_device_ops = {
     .measure_peak = cpu_measure_peak,
     .measure_bandwidth = cpu_measure_bandwidth,
     .scale = scale,
+    .alloc = alloc,
+    .free = free_memory,
+    .copy = copy,
+    .wait = wait_for_all,
+    .set_workspace = set_workspace,
+    .time = cpu_time,
 };

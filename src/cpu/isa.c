@@ -6,21 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cpu_isa isa_portable, isa_neon, isa_neon_dot, isa_avx2, isa_avx512, isa_avx512_vnni, isa_amx;
+extern const cpu_isa isa_portable, isa_neon, isa_neon_dot, isa_neon_i8mm, isa_neon_bf16;
+extern const cpu_isa isa_avx2, isa_avx512, isa_avx512_vnni, isa_amx;
 
+/* The best first. */
 static const cpu_isa *const compiled_in[] = {
+#ifdef WITH_MMLA
+    &isa_neon_bf16, &isa_neon_i8mm,
+#endif
 #if defined(__aarch64__)
-    &isa_neon_dot,
-    &isa_neon,
+    &isa_neon_dot,  &isa_neon,
 #elif defined(__x86_64__)
 #ifdef WITH_AMX
     &isa_amx,
 #endif
     &isa_avx512_vnni, &isa_avx512, &isa_avx2,
 #endif
-    &isa_portable,
-    NULL,
-};
+    &isa_portable,  NULL};
 
 static const cpu_isa *current;
 

@@ -3,7 +3,8 @@
  * The contract of a micro-kernel. It multiplies a panel of A, `mr` rows, by a panel of B, `nr` columns, and
  * merges the mr×nr sums into C: C = alpha*sum + beta*C, where C's rows are contiguous and `c_row` elements
  * apart. beta = 0 does not read C. Products are added in order of depth, from zero, so an element's bits do
- * not depend on which of the two functions computed it, nor on the tile it lies in. Panels never end early:
+ * not depend on which of the two functions computed it, nor on the tile it lies in. (Instructions that take
+ * several products at once add these in their own order, the same for every element.) Panels never end early:
  * edges are padded with zeros and their sums go to a tile of scratch memory.
  *
  *   multiply   A's panel is packed: for each step of depth, `mr` elements of one column

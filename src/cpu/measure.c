@@ -88,3 +88,28 @@ tess_status cpu_measure_bandwidth(device *base, double *bytes, sentence *why) {
     memory_free(memory);
     return TESS_OK;
 }
+
+/* Writes over more than all caches hold. */
+static tess_status evict(cpu_device *self, sentence *why) {
+    size_t size = (size_t)bytes_to_read();
+    if (!self->flush) self->flush = memory_alloc(size);
+    if (!self->flush)
+        return status_fail(why, TESS_ERROR_MEMORY, "no memory to empty the caches with (%zu bytes)", size);
+    memset(self->flush, self->flush[0] + 1, size);
+    return TESS_OK;
+}
+
+tess_status cpu_time(device *base, const plan *decided, const operands *data, int64_t repeats, int cold,
+                     double *seconds, sentence *why) {
+    double spent = 0;
+    for (int64_t i = 0; i < repeats;) {
+        int64_t runs = cold ? 1 : repeats;
+        if (cold) TRY(evict((cpu_device *)base, why));
+        double start = now();
+        for (int64_t j = 0; j < runs; j++) TRY(base->ops->run(base, decided, data, why));
+        spent += now() - start;
+        i += runs;
+    }
+    *seconds = spent / (double)repeats;
+    return TESS_OK;
+}

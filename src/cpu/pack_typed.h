@@ -1,16 +1,25 @@
 /* Packing one input type into panels of the type of its sums (each_type.h). `width` is a constant in each
  * call of the inlined functions, so that the copy of one step is unrolled. */
 
-/* All panels at once, a row of the source at a time: it is read as it lies in memory, and no line twice,
- * however far apart the rows are. */
+/* `rows` rows of the source, through all panels. */
+static inline __attribute__((always_inline)) void TYPED(pack_few_rows)(const IN *data, int64_t deep,
+                                                                       int64_t depth, int width,
+                                                                       int64_t panels, int rows, SUM *out) {
+    for (int64_t panel = 0; panel < panels; panel++, data += width, out += width * depth)
+        for (int q = 0; q < rows; q++)
+            for (int i = 0; i < width; i++) out[q * width + i] = LOAD(data[q * deep + i]);
+}
+
+/* All panels at once, FEW rows of the source at a time: they are read as they lie in memory, no line twice, and
+ * whole lines of a panel are written. More rows a power of two apart would not fit the ways of a cache. */
 static inline __attribute__((always_inline)) void
 TYPED(pack_rows)(const IN *data, int64_t deep, int64_t depth, int width, int64_t panels, SUM *out) {
-    for (int64_t p = 0; p < depth; p++, data += deep, out += width) {
-        const IN *from = data;
-        SUM *to = out;
-        for (int64_t panel = 0; panel < panels; panel++, from += width, to += width * depth)
-            for (int i = 0; i < width; i++) to[i] = LOAD(from[i]);
-    }
+    enum { FEW = 4 };
+    int64_t p = 0;
+    for (; p + FEW <= depth; p += FEW)
+        TYPED(pack_few_rows)(data + p * deep, deep, depth, width, panels, FEW, out + p * width);
+    for (; p < depth; p++)
+        TYPED(pack_few_rows)(data + p * deep, deep, depth, width, panels, 1, out + p * width);
 }
 
 /* LINE steps of one panel whose depth lies in order. A whole cache line of each row is used at once: rows a

@@ -1,0 +1,84 @@
+/* bench_variants.c: from a list of kernels to a list of kernels with parameters.
+ *
+ * Invariant: each kernel is there at least once; --tile makes a variant for each of its values only of
+ * kernels that have a tile or a block to set.
+ */
+#include "bench_variants.h"
+#include "say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILES_MAX = 16, LARGEST_TILE = 1024 };
+
+/* Reads "16,32". Returns false after a sentence. */
+static bool read_tiles(const char *text, int64_t tiles[TILES_MAX], size_t *count) {
+    *count = 0;
+    for (const char *item = text;; item++) {
+        const char *end = item + strcspn(item, ",");
+        int64_t number;
+        if (*count == TILES_MAX || !sizes_parse_one(item, end, &number) || number < 1 ||
+            number > LARGEST_TILE) {
+            say_error("--tile is '%s'; it must be a list of at most %d sizes from 1 to %d, as 16,32", text,
+                      TILES_MAX, LARGEST_TILE);
+            return false;
+        }
+        tiles[(*count)++] = number;
+        if (*end == '\0') return true;
+        item = end;
+    }
+}
+
+/* Whether the parameters given already name one that --tile sets. */
+static bool names_a_tile(const char *params) {
+    static const char *const names[] = {"TILE=", "BX=", "BY="};
+    for (const char *item = params; item != NULL; item = strchr(item, ',')) {
+        if (*item == ',') item++;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strncmp(item, names[i], strlen(names[i])) == 0) return true;
+    }
+    return false;
+}
+
+static bool has_tile(const tess_kernel_info *kernel) {
+    return kernels_has_param(kernel, "TILE") ||
+           (kernels_has_param(kernel, "BX") && kernels_has_param(kernel, "BY"));
+}
+
+/* The parameters of one variant; tile 0 sets none. NULL if there are none, or no memory. */
+static char *join_params(const tess_kernel_info *kernel, const char *params, int64_t tile) {
+    char text[64] = "", *joined = NULL;
+    long long size = (long long)tile;
+    if (tile > 0 && kernels_has_param(kernel, "TILE"))
+        snprintf(text, sizeof text, "TILE=%lld", size);
+    else if (tile > 0)
+        snprintf(text, sizeof text, "BX=%lld,BY=%lld", size, size);
+    if (params == NULL) return text[0] != '\0' ? strdup(text) : NULL;
+    return asprintf(&joined, "%s%s%s", params, text[0] != '\0' ? "," : "", text) < 0 ? NULL : joined;
+}
+
+static void add_variants(bench_request *r, const tess_kernel_info *kernel, const char *params,
+                         const int64_t *tiles, size_t tile_count) {
+    bool swept = has_tile(kernel) && tile_count > 0;
+    for (size_t i = 0; i < (swept ? tile_count : 1); i++)
+        r->variants[r->variant_count++] =
+            (bench_variant){kernel, join_params(kernel, params, swept ? tiles[i] : 0)};
+}
+
+int bench_make_variants(bench_request *r, const args *a) {
+    const char *params = args_text(a, "params", NULL), *text = args_text(a, "tile", NULL);
+    int64_t tiles[TILES_MAX];
+    size_t tile_count = 0;
+    if (text != NULL && !read_tiles(text, tiles, &tile_count)) return EXIT_USAGE;
+    if (text != NULL && names_a_tile(params))
+        return say_usage("--tile and a TILE, BX or BY in --params exclude each other; give one");
+    r->variants = calloc(r->kernels.count * (tile_count + 1) + 1, sizeof *r->variants);
+    if (r->variants == NULL) {
+        say_error("out of memory");
+        return EXIT_CHECK;
+    }
+    for (size_t i = 0; i < r->kernels.count; i++)
+        add_variants(r, &r->kernels.kernels[i], params, tiles, tile_count);
+    return EXIT_FINE;
+}

@@ -1,0 +1,32 @@
+# scripts/lib.sh: what the scripts that measure a device share. Whoever sources it has set $tessera, the command, and
+# $scratch, a directory of its own.
+
+failed=
+# step NAME COMMAND...: one line, with the seconds it took; what the command said only if it failed.
+step() {
+    name=$1
+    shift
+    printf '%-12s ' "$name"
+    start=$(date +%s)
+    if "$@" >"$scratch/said" 2>&1; then
+        echo "ok, $(($(date +%s) - start)) s"
+    else
+        status=$?
+        echo "FAILED with status $status, $(($(date +%s) - start)) s"
+        tail -n 20 "$scratch/said" | sed 's/^/    /'
+        failed="$failed $name"
+    fi
+}
+
+# device_fact DEVICE COLUMN: a field of `tessera devices`; nothing if there is no such device.
+device_fact() {
+    "$tessera" devices --csv - 2>/dev/null | sed 's/"//g' | awk -F, -v device="$1" -v column="$2" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i }
+        $1 == device { print $at }'
+}
+
+# "Intel(R) Xeon(R) Processor" is intel-xeon-processor.
+slug() { tr '[:upper:]' '[:lower:]' | sed 's/([a-z]*)/ /g; s/[^a-z0-9]\{1,\}/-/g; s/^-//; s/-$//'; }
+
+# join FILE...: the rows of several CSV files under one heading.
+join_csv() { cat "$@" | awk 'NR == 1 || !/^schema,/'; }

@@ -1,0 +1,313 @@
+/* cuda_device.c: a CUDA GPU behind the seam: opening and closing it, its memory, and what happens when a
+ * call of the driver fails.
+ *
+ * The context is the device's primary one, which other libraries in the process share. It is current only
+ * inside a call. An error that breaks it is remembered: later calls say so at once instead of failing one
+ * by one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../memory.h"
+#include "cuda.h"
+#include "jit.h"
+#include "library.h"
+
+double cuda_now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---- Errors ---- */
+
+tess_status cuda_fail(cuda_device *self, cu_result error, const char *call, sentence *why) {
+    char text[256];
+    driver_explain(error, text, sizeof text);
+    if (!driver_is_sticky(error))
+        return status_fail(why, error == CU_OUT_OF_MEMORY ? TESS_ERROR_MEMORY : TESS_ERROR_DEVICE,
+                           "%s failed: %s", call, text);
+    if (!atomic_exchange(&self->lost, 1))
+        snprintf(self->broken, sizeof self->broken, "%s failed: %s", call, text);
+    return status_fail(why, TESS_ERROR_DEVICE,
+                       "%s failed: %s; the context is lost and every further call on it will fail: close it, "
+                       "and "
+                       "every other context of this GPU, and open it again",
+                       call, text);
+}
+
+tess_status cuda_enter(cuda_device *self, sentence *why) {
+    if (self->forked || driver_forked())
+        return status_fail(why, TESS_ERROR_DEVICE, "cuda:%d cannot be used here: %s", self->index,
+                           driver_problem());
+    if (self->lost)
+        return status_fail(why, TESS_ERROR_DEVICE,
+                           "the context was lost earlier, when %s; close it, and every other context of this "
+                           "GPU, "
+                           "and open it again",
+                           self->broken);
+    CUDA(self, cuCtxPushCurrent, self->context);
+    return TESS_OK;
+}
+
+tess_status cuda_leave(cuda_device *self, tess_status status) {
+    (void)self;
+    cu_context popped;
+    driver.cuCtxPopCurrent(&popped);
+    return status;
+}
+
+/* ---- Memory ---- */
+
+tess_status cuda_alloc(cuda_device *self, size_t bytes, const char *purpose, char **memory, sentence *why) {
+    cu_address address = 0;
+    cu_result result = driver.cuMemAlloc(&address, bytes > 0 ? bytes : 1);
+    *memory = (char *)(uintptr_t)address;
+    if (result == CU_OK) return TESS_OK;
+    if (result != CU_OUT_OF_MEMORY) return cuda_fail(self, result, "cuMemAlloc", why);
+    size_t free_bytes = 0, total = 0;
+    driver.cuMemGetInfo(&free_bytes, &total);
+    return status_fail(why, TESS_ERROR_MEMORY,
+                       "no device memory for %s: %zu bytes were asked for, and %zu of the %zu of cuda:%d are "
+                       "free",
+                       purpose, bytes, free_bytes, total, self->index);
+}
+
+tess_status cuda_grow(cuda_device *self, cuda_buffer *buffer, size_t bytes, const char *purpose,
+                      sentence *why) {
+    if (bytes <= buffer->size) return TESS_OK;
+    if (buffer->memory) driver.cuMemFree(cuda_address(buffer->memory));
+    *buffer = (cuda_buffer){NULL, 0};
+    TRY(cuda_alloc(self, bytes, purpose, &buffer->memory, why));
+    buffer->size = bytes;
+    return TESS_OK;
+}
+
+tess_status cuda_workspace(cuda_device *self, int64_t bytes, char **memory, sentence *why) {
+    cuda_buffer *own = &self->workspace;
+    size_t needed = (size_t)bytes;
+    *memory = own->memory;
+    if (needed <= own->size) return TESS_OK;
+    if (self->workspace_lent)
+        return status_fail(why, TESS_ERROR_MEMORY,
+                           "the workspace has %zu bytes, but this product needs %zu; pass a larger one to "
+                           "tess_set_workspace, or none",
+                           own->size, needed);
+    size_t larger = needed > 2 * own->size ? needed : 2 * own->size;
+    if (self->retired_count == CUDA_RETIRED)
+        return status_fail(why, TESS_ERROR_INTERNAL, "the workspace has grown %d times", CUDA_RETIRED);
+    TRY(cuda_alloc(self, larger, "the workspace", memory, why));
+    if (own->memory) self->retired[self->retired_count++] = own->memory;
+    *own = (cuda_buffer){*memory, larger};
+    return TESS_OK;
+}
+
+static tess_status alloc(device *base, size_t bytes, void **memory, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    char *got = NULL;
+    TRY(cuda_enter(self, why));
+    tess_status status = cuda_leave(self, cuda_alloc(self, bytes, "tess_alloc", &got, why));
+    *memory = got;
+    return status;
+}
+
+static tess_status release(cuda_device *self, void *memory, sentence *why) {
+    CUDA(self, cuMemFree, cuda_address(memory));
+    return TESS_OK;
+}
+
+static tess_status free_memory(device *base, void *memory, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    TRY(cuda_enter(self, why));
+    return cuda_leave(self, release(self, memory, why));
+}
+
+static tess_status copy_and_wait(cuda_device *self, void *to, const void *from, size_t bytes, sentence *why) {
+    CUDA(self, cuMemcpyAsync, cuda_address(to), cuda_address(from), bytes, self->stream);
+    CUDA(self, cuStreamSynchronize, self->stream);
+    return TESS_OK;
+}
+
+static tess_status copy(device *base, void *to, const void *from, size_t bytes, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    TRY(cuda_enter(self, why));
+    return cuda_leave(self, copy_and_wait(self, to, from, bytes, why));
+}
+
+static tess_status synchronize(cuda_device *self, sentence *why) {
+    CUDA(self, cuStreamSynchronize, self->stream);
+    return TESS_OK;
+}
+
+static tess_status wait_for_all(device *base, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    TRY(cuda_enter(self, why));
+    return cuda_leave(self, synchronize(self, why));
+}
+
+static tess_status set_stream(device *base, void *stream, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    TRY(cuda_enter(self, why));
+    self->stream = stream;
+    return cuda_leave(self, TESS_OK);
+}
+
+static void retire_workspaces(cuda_device *self) {
+    if (!self->workspace_lent && self->workspace.memory)
+        driver.cuMemFree(cuda_address(self->workspace.memory));
+    for (int i = 0; i < self->retired_count; i++) driver.cuMemFree(cuda_address(self->retired[i]));
+    self->retired_count = 0;
+    self->workspace = (cuda_buffer){NULL, 0};
+}
+
+static tess_status set_workspace(device *base, void *memory, size_t bytes, sentence *why) {
+    enum { ALIGNMENT = 256 };
+    cuda_device *self = (cuda_device *)base;
+    if ((uintptr_t)memory % ALIGNMENT != 0)
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "the workspace is at %p; it must begin at a multiple of %d bytes, as tess_alloc's "
+                           "memory "
+                           "does",
+                           memory, ALIGNMENT);
+    TRY(cuda_enter(self, why));
+    cuda_timer_forget(self);
+    retire_workspaces(self);
+    self->workspace = (cuda_buffer){memory, bytes};
+    self->workspace_lent = memory != NULL;
+    return cuda_leave(self, TESS_OK);
+}
+
+/* ---- Devices ---- */
+
+static int count(void) {
+    return driver_devices() > 0 && library_open(LIBRARY_NVRTC) ? driver_devices() : 0;
+}
+
+static const char *absent(void) {
+    if (driver_devices() == 0) return driver_problem();
+    return library_problem(LIBRARY_NVRTC);
+}
+
+static void describe(int index, tess_device_info *info) {
+    snprintf(info->name, sizeof info->name, "cuda:%d", index);
+    snprintf(info->kernels, sizeof info->kernels, "gpu");
+    info->threads = 1;
+    info->own_memory = 1;
+    const cuda_facts *facts = cuda_facts_of(index);
+    if (!facts) return;
+    snprintf(info->model, sizeof info->model, "%s", facts->model);
+    char name[16];
+    jit_architecture_name(facts->architecture, name);
+    snprintf(info->isa, sizeof info->isa, "%s", name);
+    info->cores = facts->gpu.sms;
+    info->memory = facts->gpu.memory;
+    info->l2 = facts->gpu.l2;
+}
+
+static tess_status describe_gpu(int index, tess_gpu_info *info, sentence *why) {
+    if (!cuda_facts_of(index))
+        return status_fail(why, TESS_ERROR_DEVICE, "cuda:%d cannot be asked: %s", index, driver_problem());
+    *info = cuda_all_facts_of(index);
+    return TESS_OK;
+}
+
+static tess_status start(cuda_device *self, sentence *why) {
+    self->facts = cuda_facts_of(self->index);
+    if (!self->facts)
+        return status_fail(why, TESS_ERROR_DEVICE, "cuda:%d does not answer the driver's questions",
+                           self->index);
+    CUDA(self, cuDevicePrimaryCtxRetain, &self->context, self->facts->handle);
+    cuda_peer_reason(self->peer_reason, sizeof self->peer_reason);
+    return TESS_OK;
+}
+
+static tess_status open_device(device **out, int index, sentence *why) {
+    cuda_device *self = memory_alloc_zeroed(sizeof *self);
+    if (!self)
+        return status_fail(why, TESS_ERROR_MEMORY, "no memory for the device (%zu bytes)", sizeof *self);
+    self->base.ops = &cuda_device_ops;
+    self->index = index;
+    tess_status status = start(self, why);
+    if (status != TESS_OK) {
+        memory_free(self);
+        return status;
+    }
+    *out = &self->base;
+    return TESS_OK;
+}
+
+/* In the child of a fork only host memory is given back: the device's belongs to the parent. */
+static void close_device(device *base) {
+    cuda_device *self = (cuda_device *)base;
+    int usable = !self->forked && !driver_forked();
+    self->forked = !usable;
+    if (usable) driver.cuCtxPushCurrent(self->context);
+    if (usable && !self->lost) driver.cuCtxSynchronize(); /* the caller's stream may be gone by now */
+    cuda_timer_close(self);
+    cuda_stage_close(self);
+    cuda_peers_close(self);
+    cuda_unload_all(self);
+    if (usable) {
+        retire_workspaces(self);
+        cuda_leave(self, TESS_OK);
+        driver.cuDevicePrimaryCtxRelease(self->facts->handle);
+    }
+    memory_free(self);
+}
+
+static void after_fork(device *base) {
+    ((cuda_device *)base)->forked = 1;
+}
+
+/* A product runs on the card's multiprocessors; there is nothing to choose. */
+static tess_status set_threads(device *base, int threads, sentence *why) {
+    (void)base, (void)threads, (void)why;
+    return TESS_OK;
+}
+
+static int threads_of(const device *base) {
+    (void)base;
+    return 1;
+}
+
+static void staging(const device *base, tess_staging *times) {
+    cuda_stage_times((const cuda_device *)base, times);
+}
+
+static void state(const device *base, tess_device_state *now) {
+    const cuda_device *self = (const cuda_device *)base;
+    if (!self->forked) cuda_nvml_state(self->facts->bus_id, now);
+}
+
+const device_ops cuda_device_ops = {
+    .kind = "cuda",
+    .kernels = "gpu",
+    .count = count,
+    .describe = describe,
+    .absent = absent,
+    .describe_gpu = describe_gpu,
+    .open = open_device,
+    .close = close_device,
+    .after_fork = after_fork,
+    .set_threads = set_threads,
+    .threads = threads_of,
+    .choose = cuda_choose,
+    .prepare = cuda_prepare,
+    .run = cuda_run,
+    .measure_peak = cuda_measure_peak,
+    .measure_bandwidth = cuda_measure_bandwidth,
+    .scale = cuda_scale,
+    .alloc = alloc,
+    .free = free_memory,
+    .copy = copy,
+    .wait = wait_for_all,
+    .set_workspace = set_workspace,
+    .time = cuda_time,
+    .set_stream = set_stream,
+    .measure_level = cuda_measure_level,
+    .facts = cuda_kernel_facts,
+    .staging = staging,
+    .state = state,
+};

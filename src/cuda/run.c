@@ -1,0 +1,148 @@
+/* run.c: one product on device memory, as launches on a stream. Nothing here waits; nothing allocates once
+ * a product of the same shape has run, so that it can be captured in a graph. */
+#include "../product.h"
+#include "cuda.h"
+#include "jit.h"
+
+tess_status cuda_launch(cuda_device *self, cu_function function, const unsigned grid[3], int block_x,
+                        int block_y, int shared, cu_stream stream, void *arguments, sentence *why) {
+    void *list[] = {arguments};
+    CUDA(self, cuLaunchKernel, function, grid[0], grid[1], grid[2], (unsigned)block_x, (unsigned)block_y, 1,
+         (unsigned)shared, stream, list, NULL);
+    return TESS_OK;
+}
+
+/* A device and the stream that product.c's launches go to. */
+typedef struct queue {
+    cuda_device *self;
+    cu_stream stream;
+} queue;
+
+static tess_status launch_one(void *argument, const product_launch *launch, sentence *why) {
+    queue *to = argument;
+    cu_function function;
+    if (launch->row) {
+        cuda_kernel *kernel;
+        TRY(cuda_load_kernel(to->self, launch->row, launch->in, launch->out, launch->params, &kernel, why));
+        function = kernel->function;
+    } else {
+        TRY(cuda_load_helper(to->self, "move.cu", jit_type_macro(launch->in, launch->out), launch->entry,
+                             &function, why));
+    }
+    return cuda_launch(to->self, function, launch->grid, launch->shape.block_x, launch->shape.block_y,
+                       launch->shape.shared, to->stream, (void *)(uintptr_t)launch->arguments, why);
+}
+
+tess_status cuda_queue(cuda_device *self, const plan *decided, const operands *data, cu_stream stream,
+                       sentence *why) {
+    if (!decided->kernel->block) return cuda_peer_queue(self, decided, data, stream, why);
+    queue to = {self, stream};
+    char *workspace;
+    TRY(cuda_workspace(self, decided->workspace, &workspace, why));
+    return product_run(&(product_target){&to, launch_one}, decided, data, workspace, why);
+}
+
+tess_status cuda_queue_scale(cuda_device *self, const problem *what, const operands *data, cu_stream stream,
+                             sentence *why) {
+    queue to = {self, stream};
+    return product_scale(&(product_target){&to, launch_one}, what, data, why);
+}
+
+/* ---- Where operands lie ---- */
+
+/* The driver knows device memory and pinned memory; what it does not know is ordinary host memory. */
+static int memory_type(const void *memory) {
+    unsigned type = 0, managed = 0;
+    if (driver.cuPointerGetAttribute(&managed, CU_POINTER_IS_MANAGED, cuda_address(memory)) == CU_OK &&
+        managed)
+        return CU_MEMORY_DEVICE;
+    if (driver.cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, cuda_address(memory)) != CU_OK) return 0;
+    return (int)type;
+}
+
+int cuda_is_pinned(const void *memory) {
+    return memory_type(memory) == CU_MEMORY_HOST;
+}
+
+/* Host memory that is none would end the process, so what a view says is checked here. */
+static tess_status place_of(tess_place place, const void *memory, char name, int bit, int *on_host,
+                            sentence *why) {
+    if (place == TESS_DEVICE || !memory) return TESS_OK;
+    int on_device = memory_type(memory) == CU_MEMORY_DEVICE;
+    if (on_device && place == TESS_HOST)
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "%c.data is %p, which is device memory, but the view says host memory; set its "
+                           "place to "
+                           "TESS_DEVICE or TESS_ASK",
+                           name, memory);
+    if (!on_device) *on_host |= bit;
+    return TESS_OK;
+}
+
+tess_status cuda_places(cuda_device *self, const problem *what, const operands *data, int *on_host,
+                        sentence *why) {
+    (void)self;
+    *on_host = 0;
+    TRY(place_of(what->place_a, data->a, 'A', CUDA_A_ON_HOST, on_host, why));
+    TRY(place_of(what->place_b, data->b, 'B', CUDA_B_ON_HOST, on_host, why));
+    return place_of(what->place_c, data->c, 'C', CUDA_C_ON_HOST, on_host, why);
+}
+
+/* ---- The calls of the seam ---- */
+
+static tess_status run_product(cuda_device *self, const plan *decided, const operands *data, sentence *why) {
+    int on_host;
+    TRY(cuda_places(self, &decided->what, data, &on_host, why));
+    if (on_host) return cuda_stage_run(self, decided, data, on_host, why);
+    return cuda_queue(self, decided, data, self->stream, why);
+}
+
+tess_status cuda_run(device *base, const plan *decided, const operands *data, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    TRY(cuda_enter(self, why));
+    return cuda_leave(self, run_product(self, decided, data, why));
+}
+
+static tess_status run_scale(cuda_device *self, const problem *what, const operands *data, sentence *why) {
+    int on_host;
+    operands only_c = {.c = data->c, .beta = data->beta};
+    TRY(cuda_places(self, what, &only_c, &on_host, why));
+    if (!on_host) return cuda_queue_scale(self, what, &only_c, self->stream, why);
+    plan scaling = {.what = *what};
+    return cuda_stage_run(self, &scaling, &only_c, on_host, why);
+}
+
+tess_status cuda_scale(device *base, const problem *what, const operands *data, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    TRY(cuda_enter(self, why));
+    return cuda_leave(self, run_scale(self, what, data, why));
+}
+
+static tess_status read_kernel_facts(cuda_device *self, const plan *decided, tess_kernel_facts *facts,
+                                     sentence *why) {
+    launch_route route;
+    cuda_kernel *kernel;
+    TRY(launch_route_of(&decided->what, decided->kernel, &route, why));
+    const problem *run = &route.run;
+    TRY(cuda_load_kernel(self, decided->kernel, run->in, run->out, decided->params, &kernel, why));
+    const launch_shape *shape = &kernel->shape;
+    int static_shared;
+    CUDA(self, cuFuncGetAttribute, &facts->registers, CU_FUNCTION_REGISTERS, kernel->function);
+    CUDA(self, cuFuncGetAttribute, &static_shared, CU_FUNCTION_SHARED, kernel->function);
+    facts->block_threads = shape->block_x * shape->block_y;
+    CUDA(self, cuOccupancyMaxActiveBlocksPerMultiprocessor, &facts->blocks_per_sm, kernel->function,
+         facts->block_threads, (size_t)shape->shared);
+    facts->shared_bytes = static_shared + shape->shared;
+    facts->spill_bytes = kernel->spill_bytes;
+    facts->compile_ms = kernel->compile_ms;
+    facts->blocks = ((run->m + shape->tile_rows - 1) / shape->tile_rows) *
+                    ((run->n + shape->tile_cols - 1) / shape->tile_cols) * run->batch.count;
+    return TESS_OK;
+}
+
+tess_status cuda_kernel_facts(device *base, const plan *decided, tess_kernel_facts *facts, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    if (!decided->kernel->block) return TESS_OK; /* a peer does not tell */
+    TRY(cuda_enter(self, why));
+    return cuda_leave(self, read_kernel_facts(self, decided, facts, why));
+}

@@ -1,0 +1,116 @@
+/* kernel_source.c: finding a kernel's text, and reading what it says of itself. */
+#include "kernel_source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+static tess_status copy_embedded(const char *file, char **text, sentence *why) {
+    for (const kernel_file *f = kernel_files; f->name; f++) {
+        if (strcmp(f->name, file) != 0) continue;
+        size_t size = strlen(f->text) + 1;
+        *text = memory_alloc(size);
+        if (!*text) return status_fail(why, TESS_ERROR_MEMORY, "no memory for the text of %s", file);
+        memcpy(*text, f->text, size);
+        return TESS_OK;
+    }
+    return status_fail(why, TESS_ERROR_INTERNAL, "kernel file '%s' is not in the library", file);
+}
+
+/* The whole file behind `handle`, with a zero byte after it. */
+static tess_status read_all(int handle, const char *path, char **text, sentence *why) {
+    struct stat facts;
+    if (fstat(handle, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size > 1 << 20)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "%s is no kernel file: not a regular file of at most 1 MiB", path);
+    size_t size = (size_t)facts.st_size, have = 0;
+    *text = memory_alloc(size + 1);
+    if (!*text) return status_fail(why, TESS_ERROR_MEMORY, "no memory for the text of %s", path);
+    while (have < size) {
+        ssize_t got = read(handle, *text + have, size - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        have += (size_t)got;
+    }
+    (*text)[have] = '\0';
+    return TESS_OK;
+}
+
+tess_status kernel_source_read(const char *file, char **text, sentence *why) {
+    *text = NULL;
+    const char *directory = getenv("TESSERA_KERNEL_DIR");
+    int is_path = strchr(file, '/') != NULL;
+    if (!is_path && (!directory || !directory[0])) return copy_embedded(file, text, why);
+    char path[1024];
+    if (snprintf(path, sizeof path, "%s%s%s", is_path ? "" : directory, is_path ? "" : "/", file) >=
+        (int)sizeof path)
+        return status_fail(why, TESS_ERROR_KERNEL, "the path of a kernel is too long: %.200s...",
+                           is_path ? file : directory);
+    int handle = open(path, O_RDONLY | O_CLOEXEC);
+    if (handle < 0)
+        return status_fail(why, TESS_ERROR_KERNEL, "%s could not be read (%s)%s", path, strerror(errno),
+                           is_path ? "" : "; TESSERA_KERNEL_DIR says to look there");
+    tess_status status = read_all(handle, path, text, why);
+    close(handle);
+    return status;
+}
+
+/* "/" "* simt_05_shared: stage tiles ..." gives "stage tiles ...", without a full stop at the end. */
+static tess_status parse_summary(const char *file, const char *text, kernel_source *out, sentence *why) {
+    size_t stem = strcspn(file, "."), line = strcspn(text, "\n");
+    if (strncmp(text, "/* ", 3) != 0 || strncmp(text + 3, file, stem) != 0 ||
+        strncmp(text + 3 + stem, ": ", 2) != 0)
+        return status_fail(why, TESS_ERROR_KERNEL, "%s must begin with \"/* %.*s: what it shows\"", file,
+                           (int)stem, file);
+    size_t start = stem + 5;
+    while (line > start && (text[line - 1] == ' ' || text[line - 1] == '.')) line--;
+    snprintf(out->summary, sizeof out->summary, "%.*s", (int)(line - start), text + start);
+    return TESS_OK;
+}
+
+/* The word at `at`, up to 15 letters. */
+static void take_word(const char *at, char word[16]) {
+    size_t length = 0;
+    while (length < 15 && (isalnum((unsigned char)at[length]) || at[length] == '_')) length++;
+    memcpy(word, at, length);
+    word[length] = '\0';
+}
+
+/* Reads one parameter whose #ifndef line begins at `line`. Other uses of #ifndef are passed over. */
+static void parse_param(const char *line, kernel_source *out, size_t *used) {
+    char name[16], defined[16];
+    take_word(line + strlen("#ifndef "), name);
+    const char *next = strchr(line, '\n');
+    if (!next || strncmp(next + 1, "#define ", 8) != 0) return;
+    take_word(next + 9, defined);
+    const char *value = next + 9 + strlen(defined), *end;
+    long long number = strtoll(value, (char **)(uintptr_t)&end, 10);
+    if (strcmp(name, defined) != 0 || end == value || out->param_count == KERNEL_SOURCE_PARAMS) return;
+    int at = out->param_count++;
+    strcpy(out->names[at], name);
+    out->defaults[at] = number;
+    const char *open = strstr(end, "/* "), *close = open ? strstr(open, " */") : NULL,
+               *eol = strchr(end, '\n');
+    int length = close && eol && open < eol ? (int)(close - open - 3) : 0;
+    int more = snprintf(out->params + *used, sizeof out->params - *used, "%s%s: %.*s (%lld)",
+                        *used ? "\n" : "", name, length, length ? open + 3 : "", number);
+    if (more > 0 && (size_t)more < sizeof out->params - *used) *used += (size_t)more;
+}
+
+tess_status kernel_source_parse(const char *file, const char *text, kernel_source *out, sentence *why) {
+    memset(out, 0, sizeof *out);
+    TRY(parse_summary(file, text, out, why));
+    size_t used = 0;
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        if (*line == '\n') line++;
+        if (strncmp(line, "#ifndef ", 8) == 0) parse_param(line, out, &used);
+    }
+    return TESS_OK;
+}

@@ -1,0 +1,246 @@
+/* launch.c: the arithmetic of launches. Nothing here touches a device. */
+#include "launch.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "numeric.h"
+
+/* The largest grids: CUDA's limits in y and z, and a product within 32-bit indices in x. */
+enum { MOST_GRID_Y = 65535, MOST_GRID_Z = 65535 };
+static const int64_t MOST_INDEX = (1 << 30);
+
+/* The names a row's formulas may use. Returns how many. */
+static size_t list_names(const kernel_row *kernel, tess_type in, const int64_t params[REGISTRY_PARAMS],
+                         expression_name names[REGISTRY_PARAMS + 1]) {
+    size_t count = 0;
+    names[count++] = (expression_name){"size", (double)numeric_size(in)};
+    for (int i = 0; registry_param_name(kernel, i); i++)
+        names[count++] = (expression_name){registry_param_name(kernel, i), (double)params[i]};
+    return count;
+}
+
+/* "x, y": two formulas, which must give whole numbers from 1 up. */
+static tess_status evaluate_pair(const char *text, const expression_name *names, size_t count, int *x, int *y,
+                                 sentence *why) {
+    double first, second;
+    const char *at = text;
+    TRY(expression_value(&at, names, count, &first, why));
+    if (*at == ',') at++;
+    TRY(expression_value(&at, names, count, &second, why));
+    if (!(first >= 1 && first <= 1 << 20 && second >= 1 && second <= 1 << 20) || first != (int)first ||
+        second != (int)second)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "the parameters give \"%s\" the values %g and %g; they must be whole "
+                           "numbers of at least 1",
+                           text, first, second);
+    *x = (int)first;
+    *y = (int)second;
+    return TESS_OK;
+}
+
+/* The lines of "formula: why" that must hold. */
+static tess_status check_conditions(const kernel_row *kernel, const expression_name *names, size_t count,
+                                    const int64_t params[REGISTRY_PARAMS], sentence *why) {
+    for (const char *at = kernel->holds; at && *at;) {
+        const char *line = at;
+        double value;
+        TRY(expression_value(&at, names, count, &value, why));
+        size_t length = strcspn(at, "\n");
+        if (value == 0) {
+            char values[256];
+            registry_print_params(kernel, params, values, sizeof values);
+            return status_fail(why, TESS_ERROR_KERNEL, "%s cannot run with %s: %.*s (%.*s must hold)",
+                               kernel->info.name, values, (int)(length > 2 ? length - 2 : 0), at + 2,
+                               (int)(at - line), line);
+        }
+        at += length;
+        if (*at == '\n') at++;
+    }
+    return TESS_OK;
+}
+
+tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_t params[REGISTRY_PARAMS],
+                            launch_shape *out, sentence *why) {
+    expression_name names[REGISTRY_PARAMS + 1];
+    size_t count = list_names(kernel, in, params, names);
+    memset(out, 0, sizeof *out);
+    TRY(check_conditions(kernel, names, count, params, why));
+    TRY(evaluate_pair(kernel->block, names, count, &out->block_x, &out->block_y, why));
+    TRY(evaluate_pair(kernel->tile, names, count, &out->tile_rows, &out->tile_cols, why));
+    if (!kernel->shared) return TESS_OK;
+    double bytes;
+    const char *text = kernel->shared;
+    TRY(expression_value(&text, names, count, &bytes, why));
+    out->shared = (int)bytes;
+    return TESS_OK;
+}
+
+/* ---- Routes ---- */
+
+static problem transposed(const problem *what) {
+    problem t = *what;
+    t.m = what->n, t.n = what->m;
+    t.a_row = what->b_col, t.a_col = what->b_row;
+    t.b_row = what->a_col, t.b_col = what->a_row;
+    t.c_row = what->c_col, t.c_col = what->c_row;
+    t.place_a = what->place_b, t.place_b = what->place_a;
+    t.bytes_a = what->bytes_b, t.bytes_b = what->bytes_a;
+    t.batch.stride_a = what->batch.stride_b, t.batch.stride_b = what->batch.stride_a;
+    return t;
+}
+
+/* A matrix with one column has no distance between columns. */
+static int lies_in_rows(int64_t cols, int64_t col_stride) {
+    return col_stride == 1 || cols == 1;
+}
+
+/* Reserves room for a dense copy whose rows begin at multiples of 16 bytes. */
+static void reserve(int64_t rows, int64_t cols, int64_t size, int64_t count, int64_t *row, int64_t *col,
+                    int64_t *stride, int64_t *at, int64_t *workspace) {
+    int64_t unit = 16 / size, ld = (cols + unit - 1) / unit * unit;
+    int64_t copies = *stride == 0 ? 1 : count;
+    *row = ld;
+    *col = 1;
+    *stride = *stride == 0 ? 0 : rows * ld;
+    *at = *workspace;
+    *workspace += (rows * ld * size * copies + 255) / 256 * 256;
+}
+
+static const char *describe_route(const launch_route *r) {
+    static const char *const texts[2][8] =
+        {{NULL, "A is copied to rows first", "B is copied to rows first", "A and B are copied to rows first",
+          "C is copied to rows and back", "A and C are copied to rows first, and C back",
+          "B and C are copied to rows first, and C back", "A, B and C are copied to rows first, and C back"},
+         {"the transposed product is computed",
+          "the transposed product is computed, with B copied to rows first",
+          "the transposed product is computed, with A copied to rows first",
+          "the transposed product is computed, with A and B copied to rows first",
+          "the transposed product is computed, with C copied to rows and back",
+          "the transposed product is computed, with B and C copied to rows first, and C back",
+          "the transposed product is computed, with A and C copied to rows first, and C back",
+          "the transposed product is computed, with A, B and C copied to rows first, and C back"}};
+    return texts[r->swapped != 0][r->copy_a + 2 * r->copy_b + 4 * r->copy_c];
+}
+
+tess_status launch_route_of(const problem *what, const kernel_row *kernel, launch_route *out, sentence *why) {
+    memset(out, 0, sizeof *out);
+    out->run = *what;
+    if (what->k > INT32_MAX)
+        return status_fail(why, TESS_ERROR_KERNEL, "k is %" PRId64 "; kernels of a GPU take at most %d",
+                           what->k, INT32_MAX);
+    if (kernel->vector_only) {
+        if (what->m != 1 && what->n != 1)
+            return status_fail(why, TESS_ERROR_KERNEL,
+                               "%s takes m = 1 or n = 1, but C is %" PRId64 "×%" PRId64, kernel->info.name,
+                               what->m, what->n);
+        /* The kernel's blocks follow one another along the grid's x, which is the columns of C. */
+        out->swapped = what->n == 1;
+        if (out->swapped) out->run = transposed(what);
+        return TESS_OK;
+    }
+    out->swapped = !lies_in_rows(what->n, what->c_col) && lies_in_rows(what->m, what->c_row);
+    if (out->swapped) out->run = transposed(what);
+    problem *run = &out->run;
+    out->copy_a = !lies_in_rows(run->k, run->a_col);
+    out->copy_b = !lies_in_rows(run->n, run->b_col);
+    out->copy_c = !lies_in_rows(run->n, run->c_col);
+    int64_t in = numeric_size(run->in), c = numeric_size(run->out), count = run->batch.count;
+    if (out->copy_a)
+        reserve(run->m, run->k, in, count, &run->a_row, &run->a_col, &run->batch.stride_a, &out->at_a,
+                &out->workspace);
+    if (out->copy_b)
+        reserve(run->k, run->n, in, count, &run->b_row, &run->b_col, &run->batch.stride_b, &out->at_b,
+                &out->workspace);
+    if (out->copy_c)
+        reserve(run->m, run->n, c, count, &run->c_row, &run->c_col, &run->batch.stride_c, &out->at_c,
+                &out->workspace);
+    out->text = describe_route(out);
+    return TESS_OK;
+}
+
+int launch_is_aligned(const problem *run, const operands *data, int vec) {
+    const int64_t wholes[] = {run->n,
+                              run->k,
+                              run->a_row,
+                              run->b_row,
+                              run->c_row,
+                              run->batch.count > 1 ? run->batch.stride_a : 0,
+                              run->batch.count > 1 ? run->batch.stride_b : 0,
+                              run->batch.count > 1 ? run->batch.stride_c : 0};
+    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
+        if (wholes[i] % vec != 0) return 0;
+    if (!data) return 1;
+    uintptr_t bytes = (uintptr_t)(vec * numeric_size(run->in));
+    return (uintptr_t)data->a % bytes == 0 && (uintptr_t)data->b % bytes == 0 &&
+           (uintptr_t)data->c % bytes == 0;
+}
+
+/* ---- Walks ---- */
+
+static int64_t at_most(int64_t value, int64_t most) {
+    return value < most ? value : most;
+}
+
+static void set_scalar(tess_type acc, double value, void *slot) {
+    memset(slot, 0, 8);
+    if (acc == TESS_F64)
+        memcpy(slot, &value, 8);
+    else if (acc == TESS_F32)
+        memcpy(slot, &(float){(float)value}, 4);
+    else
+        memcpy(slot, &(int64_t){(int64_t)value}, 4); /* the low half: arithmetic is modulo 2^32 */
+}
+
+void launch_begin(launch_walk *walk, const problem *run, const operands *data, launch_shape shape) {
+    memset(walk, 0, sizeof *walk);
+    walk->all = (launch_gemm){.a = data->a,
+                              .b = data->b,
+                              .c = data->c,
+                              .k = (int32_t)run->k,
+                              .lda = run->a_row,
+                              .ldb = run->b_row,
+                              .ldc = run->c_row,
+                              .a_step = run->a_col,
+                              .b_step = run->b_col,
+                              .c_step = run->c_col,
+                              .batch_a = run->batch.stride_a,
+                              .batch_b = run->batch.stride_b,
+                              .batch_c = run->batch.stride_c};
+    set_scalar(run->acc, data->alpha, &walk->all.alpha);
+    set_scalar(run->acc, data->beta, &walk->all.beta);
+    walk->m = run->m, walk->n = run->n, walk->batch = run->batch.count;
+    walk->shape = shape;
+    walk->size_in = numeric_size(run->in), walk->size_out = numeric_size(run->out);
+    walk->rows_most =
+        at_most((int64_t)MOST_GRID_Y * shape.tile_rows, MOST_INDEX / shape.tile_rows * shape.tile_rows);
+    walk->cols_most = MOST_INDEX / shape.tile_cols * shape.tile_cols;
+}
+
+/* Moves to the part after this one: columns first, then rows, then products. */
+static void advance(launch_walk *walk) {
+    walk->col += walk->cols_most;
+    if (walk->col < walk->n) return;
+    walk->col = 0;
+    walk->row += walk->rows_most;
+    if (walk->row < walk->m) return;
+    walk->row = 0;
+    walk->product += MOST_GRID_Z;
+}
+
+int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]) {
+    if (walk->product >= walk->batch || walk->m == 0 || walk->n == 0) return 0;
+    int64_t row = walk->row, col = walk->col, product = walk->product;
+    *args = walk->all;
+    args->m = (int32_t)at_most(walk->m - row, walk->rows_most);
+    args->n = (int32_t)at_most(walk->n - col, walk->cols_most);
+    args->a = (const char *)args->a + (product * args->batch_a + row * args->lda) * walk->size_in;
+    args->b = (const char *)args->b + (product * args->batch_b + col * args->b_step) * walk->size_in;
+    args->c =
+        (char *)args->c + (product * args->batch_c + row * args->ldc + col * args->c_step) * walk->size_out;
+    grid[0] = (unsigned)((args->n + walk->shape.tile_cols - 1) / walk->shape.tile_cols);
+    grid[1] = (unsigned)((args->m + walk->shape.tile_rows - 1) / walk->shape.tile_rows);
+    grid[2] = (unsigned)at_most(walk->batch - product, MOST_GRID_Z);
+    advance(walk);
+    return 1;
+}

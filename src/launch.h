@@ -1,0 +1,80 @@
+/* launch.h: from a product and a kernel's row to launches: what the devices that run GPU kernels have in common.
+ *
+ *   shape   block, tile and shared memory, from the row's formulas and the parameters
+ *   route   what must be done to views the kernel does not take as they are
+ *   walk    the launches themselves: one grid, or several where a grid's dimensions would not hold it */
+#ifndef LAUNCH_H
+#define LAUNCH_H
+
+#include "device.h"
+#include "expression.h"
+
+typedef struct launch_shape {
+    int block_x, block_y;
+    int tile_rows, tile_cols; /* of C, of one block */
+    int shared;               /* bytes of dynamic shared memory */
+} launch_shape;
+
+/* Evaluates the row's formulas; refuses parameters for which one of its conditions does not hold. */
+tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_t params[REGISTRY_PARAMS],
+                            launch_shape *out, sentence *why);
+
+/* The arguments of a kernel: `gemm` in kernels/port.h, with the accumulation type's bits in alpha and beta. */
+typedef struct launch_gemm {
+    const void *a, *b;
+    void *c;
+    int32_t m, n, k, unused;
+    int64_t lda, ldb, ldc;
+    int64_t a_step, b_step, c_step;
+    int64_t batch_a, batch_b, batch_c;
+    union {
+        float f;
+        double d;
+        int32_t i;
+    } alpha, beta;
+} launch_gemm;
+
+/* The arguments of move_strided: `move` in kernels/port.h. */
+typedef struct launch_move {
+    const void *from;
+    void *to;
+    int32_t rows, cols;
+    int64_t from_row, from_col, to_row, to_col;
+    int64_t batch_from, batch_to;
+} launch_move;
+
+/* Kernels of the ladder want A, B and C with neighbouring columns next to each other (any row stride). A view that is
+ * not so is turned or copied:
+ *   - if C's columns lie in order and its rows do not, the transposed product is computed: C' = B'*A'
+ *   - an A, B or C that still does not fit is copied to dense rows in the workspace (and C back)
+ * The vector kernel takes any strides. */
+typedef struct launch_route {
+    problem run;                /* the product as the kernel sees it */
+    int swapped;                /* run's A is the product's B transposed, and the other way round */
+    int copy_a, copy_b, copy_c; /* of run */
+    int64_t at_a, at_b, at_c;   /* byte offsets of the copies in the workspace */
+    int64_t workspace;          /* bytes */
+    const char *text;           /* for the plan's sentence; NULL: nothing is done */
+} launch_route;
+
+tess_status launch_route_of(const problem *what, const kernel_row *kernel, launch_route *out, sentence *why);
+
+/* Whether rows of A, B and C begin at multiples of `vec` elements, and have whole vectors: what VEC > 1 needs. With
+ * data: base addresses too (NULL data: sizes and strides only). */
+int launch_is_aligned(const problem *run, const operands *data, int vec);
+
+/* The launches of a product, one after the other: fill `walk` with launch_begin, then call launch_next until it
+ * returns 0. */
+typedef struct launch_walk {
+    launch_gemm all; /* the whole product; m and n of a launch may be smaller */
+    int64_t m, n, batch;
+    int64_t row, col, product; /* where the next launch begins */
+    int64_t rows_most, cols_most;
+    int64_t size_in, size_out;
+    launch_shape shape;
+} launch_walk;
+
+void launch_begin(launch_walk *walk, const problem *run, const operands *data, launch_shape shape);
+int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]);
+
+#endif

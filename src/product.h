@@ -1,0 +1,38 @@
+/* product.h: a product as a list of launches: what devices that run GPU kernels do alike.
+ *
+ * A device prepares a plan with product_prepare, gives product_run memory for copies, and is handed one
+ * launch after the other: of the kernel itself, and of move.cu where a view does not lie as the kernel wants
+ * it. */
+#ifndef PRODUCT_H
+#define PRODUCT_H
+
+#include "launch.h"
+
+/* One launch. `arguments` is a launch_move if `moves`, else a launch_gemm. */
+typedef struct product_launch {
+    const kernel_row *row; /* NULL: a kernel of move.cu, which has no parameters */
+    const int64_t *params;
+    const char *entry;
+    tess_type in, out; /* what the file is compiled for */
+    launch_shape shape;
+    int moves;
+    const void *arguments;
+    unsigned grid[3];
+} product_launch;
+
+typedef struct product_target {
+    void *self;
+    tess_status (*launch)(void *self, const product_launch *launch, sentence *why);
+} product_target;
+
+/* Completes the parameters, the workspace and the route of a plan; refuses what the kernel does not take. */
+tess_status product_prepare(plan *decided, sentence *why);
+
+/* C = alpha*A*B + beta*C. `workspace` has the bytes the plan says. */
+tess_status product_run(const product_target *target, const plan *decided, const operands *data,
+                        char *workspace, sentence *why);
+/* C = beta*C. */
+tess_status product_scale(const product_target *target, const problem *what, const operands *data,
+                          sentence *why);
+
+#endif

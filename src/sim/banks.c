@@ -1,0 +1,64 @@
+/* banks.c: from instructions to wavefronts (Volta and later).
+ *
+ * An instruction of up to 4 bytes a lane serves all 32 lanes at once; one of 8 bytes two halves of the warp,
+ * one of 16 four quarters. Where a load has every lane ask for the same address as its neighbour, or as its
+ * neighbour but one, two of these parts are served together. A part takes as many wavefronts as its busiest
+ * bank has different words. */
+#include "banks.h"
+
+#include <stddef.h>
+
+/* Whether all lanes agree with the lane `apart` from them, where both are there. */
+static int pairs_agree(const uint32_t *offsets, uint32_t mask, int apart) {
+    for (int lane = 0; lane < BANKS_LANES; lane++)
+        if (mask >> lane & 1 && mask >> (lane ^ apart) & 1 && offsets[lane] != offsets[lane ^ apart])
+            return 0;
+    return 1;
+}
+
+/* The most different words any bank is asked for by `lanes` lanes from `first`; 0 if none of them is there.
+ */
+static int busiest_bank(const uint32_t *offsets, uint32_t mask, int first, int lanes, int words) {
+    uint32_t asked[BANKS_LANES][BANKS_LANES * 4];
+    int count[BANKS_LANES] = {0}, most = 0;
+    for (int lane = first; lane < first + lanes; lane++)
+        for (int i = 0; mask >> lane & 1 && i < words; i++) {
+            uint32_t word = offsets[lane] / 4 + (uint32_t)i, bank = word % BANKS_LANES;
+            int k = 0;
+            while (k < count[bank] && asked[bank][k] != word) k++;
+            if (k == count[bank]) asked[bank][count[bank]++] = word;
+            if (count[bank] > most) most = count[bank];
+        }
+    return most;
+}
+
+int banks_wavefronts(const uint32_t offsets[BANKS_LANES], uint32_t mask, int bytes, int writes, int *least) {
+    int words = bytes <= 4 ? 1 : bytes / 4, parts = words, total = 0;
+    if (parts > 1 && !writes && (pairs_agree(offsets, mask, 1) || pairs_agree(offsets, mask, 2))) parts /= 2;
+    *least = 0;
+    for (int part = 0; part < parts; part++) {
+        int lanes = BANKS_LANES / parts, busy = busiest_bank(offsets, mask, part * lanes, lanes, words);
+        total += busy;
+        *least += busy > 0;
+    }
+    return total;
+}
+
+int banks_add(void *self, const warps_request *request) {
+    banks_tally *tally = self;
+    banks_site *site = NULL;
+    uint32_t offsets[BANKS_LANES];
+    int bytes = (int)(request->kind & WARPS_BYTES), writes = (request->kind & WARPS_WRITE) != 0, least;
+    for (int i = 0; i < tally->count && !site; i++)
+        if (tally->sites[i].site == request->site) site = &tally->sites[i];
+    if (!site && tally->count == BANKS_SITES) return 1;
+    if (!site) {
+        site = &tally->sites[tally->count++];
+        *site = (banks_site){.site = request->site, .bytes = (uint16_t)bytes, .writes = (uint16_t)writes};
+    }
+    for (int lane = 0; lane < BANKS_LANES; lane++) offsets[lane] = (uint32_t)request->at[lane];
+    site->requests++;
+    site->wavefronts += (uint64_t)banks_wavefronts(offsets, request->mask, bytes, writes, &least);
+    site->least += (uint64_t)least;
+    return 1;
+}

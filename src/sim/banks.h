@@ -1,0 +1,31 @@
+/* banks.h: shared memory as the hardware has it: 32 banks of 4 bytes. Each instruction of a warp (warps.h) is
+ * charged the wavefronts it takes. */
+#ifndef BANKS_H
+#define BANKS_H
+
+#include <stdint.h>
+
+#include "warps.h"
+
+enum { BANKS_LANES = 32, BANKS_SITES = 64 };
+
+/* What one instruction cost, over a block. */
+typedef struct banks_site {
+    uint32_t site;
+    uint16_t bytes, writes;
+    uint64_t requests, wavefronts, least; /* least: without any conflict */
+} banks_site;
+
+typedef struct banks_tally {
+    banks_site sites[BANKS_SITES];
+    int count;
+} banks_tally;
+
+/* Adds an instruction of a warp, as warps_gather hands it over; `tally` is a banks_tally. */
+int banks_add(void *tally, const warps_request *request);
+
+/* Wavefronts of one instruction: lanes in `mask` access `bytes` bytes at their offsets. *least is what it
+ * would take without conflicts. */
+int banks_wavefronts(const uint32_t offsets[BANKS_LANES], uint32_t mask, int bytes, int writes, int *least);
+
+#endif

@@ -1,0 +1,85 @@
+#!/bin/sh
+# tests/cuda.sh [BUILD]: what is said when there is no GPU to be had, or not the one that is wanted. The driver is a
+# stand-in (tests/standin), which is told by the environment what to be like.
+set -u
+cd "$(dirname "$0")/.." || exit
+. tests/lib.sh
+build=${1:-${BUILD:-build}}
+standin=$(cd "$build/tests/standin" && pwd)
+unset TESSERA_DEVICE STANDIN_FAULT NVIDIA_TF32_OVERRIDE
+export TESSERA_LIBRARY_PATH="$standin" TESSERA_CACHE_DIR="$work/cache" TESSERA_VERBOSE=1
+quick='--sizes 16 --samples 1'
+
+# run STATUS WORD...: the command, and how it should end; what it said is in $work/out.
+run() {
+    want=$1
+    shift
+    "$build/tessera" "$@" >"$work/out" 2>&1
+    got=$?
+    if [ $got -eq "$want" ]; then pass
+    else
+        fail "tessera $*: exit status $got, not $want"
+        sed 's/^/    /' "$work/out" | head -n 20
+    fi
+}
+says() {
+    if grep -qF -e "$2" "$work/out"; then pass
+    else
+        fail "$1: no '$2' in"
+        sed 's/^/    /' "$work/out" | head -n 20
+    fi
+}
+
+export STANDIN_DEVICES=0
+run 1 bench 5 --device cuda $quick --peer none
+says 'no GPU' "there is no device 'cuda': the CUDA driver finds no GPU"
+run 0 bench 3 $quick --peer none
+says 'auto takes the cpu' 'on cpu'
+says 'the plan says why' 'no GPU is used: the CUDA driver finds no GPU'
+
+export STANDIN_DEVICES=1 STANDIN_FAULT=cuInit:1:999
+run 1 bench 5 --device cuda $quick --peer none
+says 'a driver that does not start' 'the CUDA driver does not start: cuInit failed: CUDA_ERROR_OTHER (999)'
+unset STANDIN_FAULT
+
+export STANDIN_DEVICES=2
+run 0 bench 5 --device cuda:1 $quick --peer none
+says 'the second GPU' 'on cuda:1'
+run 1 bench 5 --device cuda:2 $quick --peer none
+says 'a third that is not there' "there is no device 'cuda:2'"
+export STANDIN_DEVICES=1
+
+export STANDIN_ARCHITECTURE=75
+run 1 bench --kernels simt_12_pipelined --device cuda $quick --peer none
+says 'a kernel that the card cannot run' 'simt_12_pipelined needs sm_80, but stand-in GPU is sm_75'
+run 0 bench --kernels auto --device cuda --sizes 640 --samples 1 --peer none
+says 'the planner knows the card' 'simt_11_warptile'
+unset STANDIN_ARCHITECTURE
+
+for library in libnvrtc.so.13 libcublas.so.13; do
+    mkdir "$work/without-$library"
+    ln -s "$standin"/* "$work/without-$library"
+    rm "$work/without-$library/$library"
+done
+TESSERA_LIBRARY_PATH=$work/without-libnvrtc.so.13
+run 1 bench 5 --device cuda $quick --peer none
+says 'no compiler' "there is no device 'cuda': NVRTC (libnvrtc.so.13) was not found"
+TESSERA_LIBRARY_PATH=$work/without-libcublas.so.13
+run 1 bench 0 --device cuda $quick
+says 'no cuBLAS' 'cuBLAS (libcublas.so.13) was not found'
+TESSERA_LIBRARY_PATH=$standin
+
+NVIDIA_TF32_OVERRIDE=0
+export NVIDIA_TF32_OVERRIDE
+run 0 bench --kernels cublas --device cuda $quick --peer none
+says 'what changes the peer is said' 'NVIDIA_TF32_OVERRIDE is set to 0'
+unset NVIDIA_TF32_OVERRIDE
+
+mkdir "$work/old"
+echo 'int cuDriverGetVersion(int *v) { *v = 13000; return 0; }' | ${CC:-cc} -shared -fPIC -x c - -o "$work/old/libcuda.so.1"
+cp "$standin/libnvrtc.so.13" "$work/old"
+TESSERA_LIBRARY_PATH=$work/old
+run 1 bench 5 --device cuda $quick --peer none
+says 'a driver without a function' 'libcuda.so.1 has no cuInit'
+
+finish cuda

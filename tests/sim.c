@@ -1,0 +1,177 @@
+/* sim.c: the simulator through the public header: every GPU kernel computes what tess_gemm promises, thread
+ * by thread, whatever the shape, the layout and the number of workers; and its checks find nothing in kernels
+ * that are right. */
+#include "problem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tiny, around tiles, primes, tall, wide, deep, and vectors for the kernel that takes nothing else. */
+static const int64_t shapes[][3] = {{1, 1, 1},      {5, 7, 3},    {16, 16, 16}, {31, 33, 32},
+                                    {33, 31, 1},    {61, 67, 71}, {65, 63, 66}, {127, 129, 17},
+                                    {128, 128, 32}, {300, 3, 17}, {3, 300, 17}, {2, 3, 517},
+                                    {1, 257, 65},   {257, 1, 65}, {64, 100, 40}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Whether `name` is one of the words of `list`. */
+static int lists(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; *at; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
+        if (word == length && strncmp(at, name, word) == 0) return 1;
+        at += word;
+    }
+    return 0;
+}
+
+/* A context, or NULL and the test is skipped. */
+static tess_context *open_sim(const char *name) {
+    tess_context *ctx = NULL;
+    if (tess_open(&ctx, name) != TESS_OK) harness_skip("%s: %s", name, tess_error(NULL));
+    return ctx;
+}
+
+static problem_spec spec_of(int shape, const type_pair *types, int turn) {
+    static const storage stores[] = {STORE_ROW,      STORE_ROW_PADDED, STORE_COL, STORE_GENERAL,
+                                     STORE_NEGATIVE, STORE_COL_PADDED, STORE_ROW};
+    static const double scalars[][2] = {{1, 0}, {2, -1}, {-1, 1}, {3, 0}};
+    problem_spec spec = {.types = *types,
+                         .m = shapes[shape][0],
+                         .n = shapes[shape][1],
+                         .k = shapes[shape][2]};
+    spec.store_a = stores[turn % 7];
+    spec.store_b = stores[turn / 2 % 7];
+    spec.store_c = stores[turn / 3 % 7];
+    spec.alpha = scalars[turn % 4][0];
+    spec.beta = scalars[turn % 4][1];
+    spec.count = turn % 5 == 4 ? 2 : 0;
+    spec.data = DATA_EXACT;
+    return spec;
+}
+
+/* All shapes, or every `step`-th. Returns how many the kernel took. */
+static int try_type(tess_context *ctx, const tess_kernel_info *info, const type_pair *types, int step,
+                    int turn) {
+    tess_options options = {.kernel = info->name};
+    int taken = 0;
+    for (int shape = turn % step; shape < SHAPES; shape += step, turn++) {
+        problem_spec spec = spec_of(shape, types, turn);
+        problem p;
+        problem_make(&p, &spec, test_random());
+        tess_status status = problem_run(&p, ctx, &options);
+        if (status == TESS_ERROR_KERNEL && strncmp(info->name, "vector", 6) == 0 && spec.m > 1 &&
+            spec.n > 1) {
+            problem_check_untouched(&p, info->name);
+        } else if (CHECK(status == TESS_OK, "%s on %s: %s", info->name, problem_text(&p), tess_error(ctx))) {
+            problem_check(&p, info->name);
+            taken++;
+        }
+        problem_free(&p);
+    }
+    return taken;
+}
+
+static void try_ladder(const char *device, int step) {
+    tess_context *ctx = open_sim(device);
+    int turn = 0;
+    for (int i = 0; ctx && i < tess_count_kernels(); i++) {
+        tess_kernel_info info;
+        CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL);
+        if (strcmp(info.device, "gpu") != 0 || info.number == 0) continue;
+        for (int t = 0; t < TYPE_PAIRS; t++) {
+            if (!lists(info.types, type_pairs[t].name)) continue;
+            int taken = try_type(ctx, &info, &type_pairs[t], step, turn++);
+            CHECK(taken > 0 || step > 1, "%s took no product of %s", info.name, type_pairs[t].name);
+        }
+    }
+    tess_close(ctx);
+}
+
+TEST(sim_every_kernel_is_exact) {
+    try_ladder("sim", harness_tier() == TIER_SHORT ? 7 : 1);
+}
+
+TEST(sim_checks_find_nothing_in_the_ladder) {
+    try_ladder("sim:checked", harness_tier() == TIER_SHORT ? 15 : harness_tier() == TIER_LONG ? 1 : 2);
+}
+
+/* What every rung of the first ladder computes: one fused multiply-add after the other, in the order of k. */
+static void multiply_in_order(const problem_spec *spec, const float *a, const float *b, float *c) {
+    for (int64_t i = 0; i < spec->m; i++)
+        for (int64_t j = 0; j < spec->n; j++) {
+            float sum = 0;
+            for (int64_t k = 0; k < spec->k; k++) sum = fmaf(a[i * spec->k + k], b[k * spec->n + j], sum);
+            c[i * spec->n + j] = (float)spec->alpha * sum;
+        }
+}
+
+TEST(sim_rungs_have_the_bits_of_a_fused_loop) {
+    tess_context *ctx = open_sim("sim");
+    if (!ctx) return;
+    const problem_spec spec = {.m = 67, .n = 45, .k = 211, .alpha = 1.25};
+    float *a = test_alloc(4 * 67 * 211), *b = test_alloc(4 * 211 * 45), *c = test_alloc(4 * 67 * 45),
+          *want = test_alloc(4 * 67 * 45);
+    tess_matrix A = tess_view_row_major(TESS_F32, 67, 211, a, 0),
+                B = tess_view_row_major(TESS_F32, 211, 45, b, 0),
+                C = tess_view_row_major(TESS_F32, 67, 45, c, 0);
+    tess_fill(&A, TESS_FILL_UNIFORM, 1, 1);
+    tess_fill(&B, TESS_FILL_UNIFORM, 1, 2);
+    multiply_in_order(&spec, a, b, want);
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        tess_kernel_info info;
+        tess_describe_kernel(i, &info);
+        if (strncmp(info.name, "simt_", 5) != 0) continue;
+        tess_options options = {.kernel = info.name};
+        for (int threads = 1; threads <= 3; threads += 2) {
+            CHECK_STATUS(tess_set_threads(ctx, threads), TESS_OK, ctx);
+            memset(c, 0xff, 4 * 67 * 45);
+            CHECK_STATUS(tess_gemm(ctx, spec.alpha, &A, &B, 0, &C, &options), TESS_OK, ctx);
+            CHECK(memcmp(c, want, 4 * 67 * 45) == 0, "%s with %d workers has other bits", info.name, threads);
+        }
+    }
+    free(a), free(b), free(c), free(want);
+    tess_close(ctx);
+}
+
+TEST(sim_is_opened_by_name_only) {
+    tess_context *ctx;
+    tess_device_info info;
+    CHECK_STATUS(tess_open(&ctx, "auto"), TESS_OK, NULL);
+    CHECK_STATUS(tess_device_facts(ctx, &info), TESS_OK, ctx);
+    CHECK(strncmp(info.name, "sim", 3) != 0, "auto took %s", info.name);
+    tess_close(ctx);
+    ctx = open_sim("sim");
+    if (!ctx) return;
+    CHECK_STATUS(tess_device_facts(ctx, &info), TESS_OK, ctx);
+    CHECK(strcmp(info.name, "sim") == 0 && strcmp(info.kernels, "gpu") == 0, "%s runs kernels of %s",
+          info.name, info.kernels);
+    tess_options peer = {.kernel = "cublas"};
+    float one = 1, c = 0;
+    tess_matrix A = tess_view_row_major(TESS_F32, 1, 1, &one, 1),
+                C = tess_view_row_major(TESS_F32, 1, 1, &c, 1);
+    CHECK_STATUS(tess_gemm(ctx, 1, &A, &A, 0, &C, &peer), TESS_ERROR_KERNEL, ctx);
+    tess_close(ctx);
+}
+
+/* Other parameters than a kernel's own are compiled when they are asked for. */
+TEST(sim_takes_parameters) {
+    static const char *const tries[][2] = {{"simt_05_shared", "TILE=16"},
+                                           {"simt_07_tile1d", "TM=4"},
+                                           {"simt_10_vectorized", "PAD=5"},
+                                           {"simt_12_pipelined", "STAGES=4,BK=8"},
+                                           {"simt_02_coalesced", "BX=16,BY=4"}};
+    tess_context *ctx = open_sim("sim");
+    if (!ctx) return;
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        problem_spec spec = spec_of(6, &type_pairs[0], 0);
+        tess_options options = {.kernel = tries[i][0], .params = tries[i][1]};
+        problem_try(&spec, ctx, &options, test_random());
+    }
+    tess_options wrong = {.kernel = "simt_05_shared", .params = "TILE=64"};
+    float one = 1, c = 0;
+    tess_matrix A = tess_view_row_major(TESS_F32, 1, 1, &one, 1),
+                C = tess_view_row_major(TESS_F32, 1, 1, &c, 1);
+    CHECK_STATUS(tess_gemm(ctx, 1, &A, &A, 0, &C, &wrong), TESS_ERROR_KERNEL, ctx);
+    tess_close(ctx);
+}

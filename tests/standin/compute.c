@@ -1,0 +1,159 @@
+/* compute.c: what the kernels compute, in plain loops and in f64 (or modulo 2^32). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../harness.h"
+#include "../oracle.h"
+#include "standin.h"
+
+enum { SUCCESS = 0, OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700 };
+
+/* The types a file was compiled for. */
+typedef struct pair {
+    const char *name;
+    tess_type in, out;
+} pair;
+
+static const pair *find_pair(const char *name) {
+    static const pair pairs[] = {{"F32", TESS_F32, TESS_F32},       {"F64", TESS_F64, TESS_F64},
+                                 {"I32", TESS_I32, TESS_I32},       {"F16", TESS_F16, TESS_F16},
+                                 {"F16_F32", TESS_F16, TESS_F32},   {"BF16", TESS_BF16, TESS_BF16},
+                                 {"BF16_F32", TESS_BF16, TESS_F32}, {"I8_I32", TESS_I8, TESS_I32}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strcmp(pairs[i].name, name) == 0) return &pairs[i];
+    abort();
+}
+
+/* The oracle asks the library and the harness for these; neither is here. */
+void *test_alloc(size_t bytes) {
+    void *memory = malloc(bytes ? bytes : 1);
+    if (!memory) abort();
+    return memory;
+}
+size_t tess_type_size(tess_type type) {
+    static const size_t sizes[] = {4, 8, 2, 2, 4, 1};
+    return sizes[type];
+}
+
+static int is_integer(const pair *types) {
+    return types->out == TESS_I32;
+}
+
+/* A view whose every element must be device memory. */
+static int view(tess_matrix *out, char *data, tess_type type, int64_t rows, int64_t cols, int64_t row,
+                int64_t col) {
+    int64_t low = 0, high = 0, size = (int64_t)tess_type_size(type);
+    *(row < 0 ? &low : &high) += (rows - 1) * row * size;
+    *(col < 0 ? &low : &high) += (cols - 1) * col * size;
+    *out = (tess_matrix){data, type, TESS_HOST, rows, cols, row, col};
+    return standin_is_device(data, low, high + size);
+}
+
+/* All elements in row order, as doubles. */
+static double *load(const tess_matrix *m) {
+    double *all = malloc((size_t)(m->rows * m->cols) * sizeof *all);
+    for (int64_t i = 0; all && i < m->rows; i++)
+        for (int64_t j = 0; j < m->cols; j++) all[i * m->cols + j] = oracle_get(m, i, j);
+    return all;
+}
+
+static double alpha_of(const standin_gemm *g, const pair *types) {
+    return types->out == TESS_F64 ? g->alpha.d : is_integer(types) ? (double)g->alpha.i : (double)g->alpha.f;
+}
+static double beta_of(const standin_gemm *g, const pair *types) {
+    return types->out == TESS_F64 ? g->beta.d : is_integer(types) ? (double)g->beta.i : (double)g->beta.f;
+}
+
+/* C = alpha*sum + beta*C for one element. */
+static void store(const standin_gemm *g, const pair *types, const tess_matrix *C, int64_t i, int64_t j,
+                  double sum, uint32_t integer) {
+    double alpha = alpha_of(g, types), beta = beta_of(g, types);
+    if (is_integer(types)) {
+        uint32_t value = (uint32_t)g->alpha.i * integer, old;
+        memcpy(&old, oracle_at(C, i, j), sizeof old);
+        if (g->beta.i != 0) value += (uint32_t)g->beta.i * old;
+        memcpy(oracle_at(C, i, j), &value, sizeof value);
+        return;
+    }
+    double value = alpha * sum;
+    if (beta != 0) value += beta * oracle_get(C, i, j);
+    oracle_set(C, i, j, value);
+}
+
+/* Row i of C: sums of the rows of B. */
+static void multiply_row(const standin_gemm *g, const pair *types, const tess_matrix *C, int64_t i,
+                         const double *a, const double *b, double *sums, uint32_t *integers) {
+    for (int64_t j = 0; j < g->n; j++) sums[j] = 0, integers[j] = 0;
+    for (int64_t l = 0; l < g->k; l++) {
+        double x = a[i * g->k + l];
+        const double *row = b + l * g->n;
+        if (is_integer(types))
+            for (int64_t j = 0; j < g->n; j++)
+                integers[j] += (uint32_t)(int32_t)x * (uint32_t)(int32_t)row[j];
+        else
+            for (int64_t j = 0; j < g->n; j++) sums[j] += x * row[j];
+    }
+    for (int64_t j = 0; j < g->n; j++) store(g, types, C, i, j, sums[j], integers[j]);
+}
+
+static int multiply_one(const standin_gemm *g, const pair *types) {
+    tess_matrix A, B, C;
+    if (!view(&A, g->a, types->in, g->m, g->k, g->lda, g->a_step) ||
+        !view(&B, g->b, types->in, g->k, g->n, g->ldb, g->b_step) ||
+        !view(&C, g->c, types->out, g->m, g->n, g->ldc, g->c_step))
+        return ILLEGAL_ADDRESS;
+    double *a = load(&A), *b = load(&B), *sums = malloc((size_t)g->n * sizeof *sums);
+    uint32_t *integers = malloc((size_t)g->n * sizeof *integers);
+    int there = a && b && sums && integers;
+    for (int64_t i = 0; there && i < g->m; i++) multiply_row(g, types, &C, i, a, b, sums, integers);
+    free(a), free(b), free(sums), free(integers);
+    return there ? SUCCESS : OUT_OF_MEMORY;
+}
+
+/* The product of a batch with that number. */
+static standin_gemm product_at(const standin_gemm *g, const pair *types, int64_t index) {
+    standin_gemm one = *g;
+    int64_t in = (int64_t)tess_type_size(types->in), out = (int64_t)tess_type_size(types->out);
+    one.a += index * g->batch_a * in;
+    one.b += index * g->batch_b * in;
+    one.c += index * g->batch_c * out;
+    return one;
+}
+
+int standin_multiply(const standin_gemm *g, const char *names, int64_t products) {
+    const pair *types = find_pair(names);
+    int result = SUCCESS;
+    for (int64_t i = 0; i < products && result == SUCCESS; i++) {
+        standin_gemm one = product_at(g, types, i);
+        result = multiply_one(&one, types);
+    }
+    return result;
+}
+
+int standin_scale(const standin_gemm *g, const char *names, int64_t products) {
+    const pair *types = find_pair(names);
+    for (int64_t index = 0; index < products; index++) {
+        standin_gemm one = product_at(g, types, index);
+        tess_matrix C;
+        if (!view(&C, one.c, types->out, g->m, g->n, g->ldc, g->c_step)) return ILLEGAL_ADDRESS;
+        for (int64_t i = 0; i < g->m; i++)
+            for (int64_t j = 0; j < g->n; j++) store(&one, types, &C, i, j, 0, 0);
+    }
+    return SUCCESS;
+}
+
+int standin_copy(const standin_move *v, const char *names, int64_t products) {
+    const pair *types = find_pair(names);
+    size_t size = tess_type_size(types->in);
+    for (int64_t index = 0; index < products; index++) {
+        tess_matrix from, to;
+        if (!view(&from, v->from + index * v->batch_from * (int64_t)size, types->in, v->rows, v->cols,
+                  v->from_row, v->from_col) ||
+            !view(&to, v->to + index * v->batch_to * (int64_t)size, types->in, v->rows, v->cols, v->to_row,
+                  v->to_col))
+            return ILLEGAL_ADDRESS;
+        for (int64_t i = 0; i < v->rows; i++)
+            for (int64_t j = 0; j < v->cols; j++) memcpy(oracle_at(&to, i, j), oracle_at(&from, i, j), size);
+    }
+    return SUCCESS;
+}

@@ -1,0 +1,147 @@
+/* cuda_kernels.c: modules and launches of the stand-in driver. A module is the text that the stand-in
+ * NVRTC wrote; a launch does what the kernel of that name would. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda.h"
+
+typedef struct standin_module {
+    char *text, file[64], types[16];
+} standin_module;
+
+typedef struct standin_function {
+    struct standin_function *next;
+    standin_module *module;
+    char name[64];
+} standin_function;
+
+static standin_function *functions;
+
+/* ---- Kernels ---- */
+
+/* The file is the second line; the types stand in -DTYPE_. */
+static int read_module(standin_module *module) {
+    const char *type = strstr(module->text, "\n-DTYPE_"), *file = strchr(module->text, '\n');
+    return strncmp(module->text, "stand-in code\n", 14) == 0 && type &&
+           sscanf(file + 1, "%63[^\n]", module->file) == 1 &&
+           sscanf(type + 8, "%15[^\n]", module->types) == 1;
+}
+
+CU(cuModuleLoadData, standin_module **out, const void *image) {
+    CALL(1);
+    if (standin_captures > 0) return standin_leave(CAPTURE_UNSUPPORTED);
+    standin_module *made = calloc(1, sizeof *made);
+    if (made) made->text = strdup(image);
+    if (!made || !made->text || !read_module(made)) return standin_leave(INVALID_VALUE);
+    standin_made++;
+    *out = made;
+    return standin_leave(SUCCESS);
+}
+
+CU(cuModuleUnload, standin_module *module) {
+    CALL(0);
+    for (standin_function **link = &functions; *link;) {
+        standin_function *f = *link;
+        if (f->module != module) {
+            link = &f->next;
+            continue;
+        }
+        *link = f->next;
+        free(f);
+    }
+    free(module->text);
+    free(module);
+    standin_made--;
+    return standin_leave(SUCCESS);
+}
+
+/* A kernel's name must stand in its source. */
+CU(cuModuleGetFunction, standin_function **out, standin_module *module, const char *name) {
+    CALL(1);
+    char definition[80];
+    snprintf(definition, sizeof definition, " %s(", name);
+    if (!strstr(module->text, definition)) return standin_leave(NOT_FOUND);
+    for (standin_function *f = functions; f; f = f->next)
+        if (f->module == module && strcmp(f->name, name) == 0) {
+            *out = f;
+            return standin_leave(SUCCESS);
+        }
+    standin_function *made = calloc(1, sizeof *made);
+    if (!made) return standin_leave(OUT_OF_MEMORY);
+    made->module = module;
+    snprintf(made->name, sizeof made->name, "%s", name);
+    made->next = functions;
+    functions = made;
+    *out = made;
+    return standin_leave(SUCCESS);
+}
+
+CU(cuFuncGetAttribute, int *value, int attribute, standin_function *function) {
+    (void)function;
+    CALL(1);
+    *value = attribute == 4 ? 32 : attribute == 1 ? 1024 : 0;
+    return standin_leave(SUCCESS);
+}
+
+CU(cuFuncSetAttribute, standin_function *function, int attribute, int value) {
+    (void)function, (void)attribute, (void)value;
+    CALL(1);
+    return standin_leave(SUCCESS);
+}
+
+CU(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, standin_function *function, int threads,
+   size_t shared) {
+    (void)function, (void)shared;
+    CALL(1);
+    *blocks = 2048 / threads;
+    return standin_leave(SUCCESS);
+}
+
+/* The argument of measure.cu's kernels. */
+typedef struct measurement {
+    char *data;
+    int64_t *out, bytes;
+    int32_t rounds, from_l2;
+} measurement;
+
+typedef struct launch {
+    char name[64], types[16];
+    unsigned products;
+    union {
+        standin_gemm gemm;
+        standin_move move;
+        measurement measure;
+    } argument;
+} launch;
+
+static int launch_now(void *argument) {
+    launch *l = argument;
+    if (strcmp(l->name, "move_strided") == 0) return standin_copy(&l->argument.move, l->types, l->products);
+    if (strcmp(l->name, "scale_strided") == 0) return standin_scale(&l->argument.gemm, l->types, l->products);
+    if (strncmp(l->name, "simt_", 5) == 0 || strncmp(l->name, "vector_", 7) == 0)
+        return standin_multiply(&l->argument.gemm, l->types, l->products);
+    if (strncmp(l->name, "chase_", 6) == 0) {
+        l->argument.measure.out[0] = 100 * (int64_t)l->argument.measure.rounds;
+        l->argument.measure.out[1] = 50 * (int64_t)l->argument.measure.rounds;
+    }
+    return SUCCESS;
+}
+
+CU(cuLaunchKernel, standin_function *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments,
+   void **extra) {
+    (void)extra, (void)shared;
+    CALL(1);
+    if (grid_x < 1 || grid_y < 1 || grid_z < 1 || grid_y > 65535 || grid_z > 65535 ||
+        block_x * block_y * block_z < 1 || block_x * block_y * block_z > 1024)
+        return standin_leave(INVALID_VALUE);
+    launch l = {.products = grid_z};
+    snprintf(l.name, sizeof l.name, "%s", function->name);
+    snprintf(l.types, sizeof l.types, "%s", function->module->types);
+    size_t size = strcmp(l.name, "move_strided") == 0                 ? sizeof(standin_move)
+                  : strcmp(function->module->file, "measure.cu") == 0 ? sizeof(measurement)
+                                                                      : sizeof(standin_gemm);
+    memcpy(&l.argument, arguments[0], size);
+    return standin_leave(standin_queue(stream, launch_now, &l, sizeof l));
+}

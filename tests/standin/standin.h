@@ -1,0 +1,51 @@
+/* standin.h: what the stand-in libraries share. Device memory is host memory, but it is known which is
+ * which; streams are queues, and nothing in them is done before somebody waits for it: whatever forgets to
+ * wait sees old data. */
+#ifndef STANDIN_H
+#define STANDIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct standin_stream standin_stream;
+
+/* One thing to do, in its turn; returns a CUresult. `argument` is freed afterwards. */
+typedef int (*standin_work)(void *argument);
+EXPORT int standin_queue(standin_stream *stream, standin_work work, const void *argument, size_t size);
+
+/* Whether [address + low, address + high) lies in one piece of device memory. */
+EXPORT int standin_is_device(const void *address, int64_t low, int64_t high);
+
+/* Everything that was made and not given back: memory, streams, events, modules, graphs, contexts. */
+EXPORT int standin_live(void);
+
+/* A product, as kernels are passed it. */
+typedef struct standin_gemm {
+    char *a, *b, *c;
+    int32_t m, n, k, unused;
+    int64_t lda, ldb, ldc;
+    int64_t a_step, b_step, c_step;
+    int64_t batch_a, batch_b, batch_c;
+    union {
+        float f;
+        double d;
+        int32_t i;
+    } alpha, beta;
+} standin_gemm;
+
+/* A strided copy, as kernels are passed it. */
+typedef struct standin_move {
+    char *from, *to;
+    int32_t rows, cols;
+    int64_t from_row, from_col, to_row, to_col;
+    int64_t batch_from, batch_to;
+} standin_move;
+
+/* They return a CUresult: 700 if something lies outside device memory. `types` is "F32", "F16_F32", ... */
+int standin_multiply(const standin_gemm *g, const char *types, int64_t products);
+int standin_scale(const standin_gemm *g, const char *types, int64_t products);
+int standin_copy(const standin_move *v, const char *types, int64_t products);
+
+#endif

@@ -1,0 +1,313 @@
+/* unit_nvrtc.c: every kernel of a GPU compiles, for every type and architecture of its row, and does not
+ * spill; and what the run-time compiler promises. No GPU is needed, but NVRTC is: without it these tests
+ * are skipped, unless TESSERA_REQUIRE_NVRTC is set. White-box: they call src/cuda/jit.h. */
+#include "harness.h"
+#include "scratch.h"
+#include "../src/cuda/jit.h"
+#include "../src/cuda/library.h"
+#include "../src/launch.h"
+#include "../src/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int nvrtc_is_here(void) {
+    if (library_open(LIBRARY_NVRTC)) return 1;
+    const char *required = getenv("TESSERA_REQUIRE_NVRTC");
+    if (CHECK(!required || !required[0], "TESSERA_REQUIRE_NVRTC is set, but: %s",
+              library_problem(LIBRARY_NVRTC)))
+        harness_skip("%s", library_problem(LIBRARY_NVRTC));
+    return 0;
+}
+
+/* ---- Every kernel ---- */
+
+static const struct {
+    tess_type in, out;
+} products[] = {
+    {TESS_F32, TESS_F32}, {TESS_F64, TESS_F64}, {TESS_I32, TESS_I32},   {TESS_F16, TESS_F16},
+    {TESS_F16, TESS_F32}, {TESS_I8, TESS_I32},  {TESS_BF16, TESS_BF16}, {TESS_BF16, TESS_F32},
+};
+enum { PRODUCTS = sizeof products / sizeof products[0] };
+
+static const int architectures[] = {90, 75, 80, 86, 89, 100, 120};
+
+/* What the documents sweep, beside the defaults, for the first architecture (the long tier: for all). A
+ * row without the parameter has no such variant. */
+static const struct {
+    const char *params, *kernel; /* NULL: any */
+} variants[] = {
+    {"", NULL},
+    {"VEC=1", NULL},
+    {"TILE=16", NULL},
+    {"TILE=32", NULL},
+    {"TM=4", "simt_07_tile1d"},
+    {"PAD=5", "simt_10_vectorized"},
+    {"COARSE=2", NULL},
+};
+enum { VARIANTS = sizeof variants / sizeof variants[0], MOST_WORKERS = 8 };
+
+/* The work of one process: every `of`th compilation, what fails reported as lines. */
+typedef struct share {
+    int index, of, report;
+    int seen; /* compilations so far, its own and others' */
+} share;
+
+static void report(const share *s, const char *what, int architecture, const char *params, const char *type,
+                   const char *said) {
+    char line[4096];
+    int length = snprintf(line, sizeof line, "%s %s sm_%d %s: %s", what, type, architecture, params, said);
+    for (char *at = line; *at; at++)
+        if (*at == '\n') *at = ' ';
+    if (length > 1500) length = 1500;
+    line[length] = '\n';
+    if (write(s->report, line, (size_t)length + 1) < 0) _exit(2);
+}
+
+static void compile_one(share *s, const jit_request *r, const char *spills) {
+    char params[256] = "", file[64], facts[256];
+    sentence why;
+    jit_code code;
+    if (s->seen++ % s->of != s->index) return;
+    snprintf(file, sizeof file, "%s", r->file);
+    if (r->row) registry_print_params(r->row, r->params, params, sizeof params);
+    if (jit_compile(r, &code, &why) != TESS_OK) {
+        report(s, file, r->architecture, params, r->type, why.text);
+        return;
+    }
+    snprintf(facts, sizeof facts, "%d registers, %d bytes of shared memory, %d bytes spilled", code.registers,
+             code.shared_bytes, code.spill_bytes);
+    if ((code.spill_bytes > 0 && !spills) || code.registers == 0 || code.is_ptx || code.from_cache)
+        report(s, file, r->architecture, params, r->type, facts);
+    jit_free(&code);
+}
+
+static int has_param(const kernel_row *row, const char *assignment) {
+    size_t length = strcspn(assignment, "=");
+    const char *name;
+    for (int i = 0; (name = registry_param_name(row, i)) != NULL; i++)
+        if (strlen(name) == length && strncmp(name, assignment, length) == 0) return 1;
+    return 0;
+}
+
+/* Variants that a row refuses for this type, or that are its defaults, are passed over. */
+static int take_variant(const kernel_row *row, tess_type in, int variant, int64_t params[REGISTRY_PARAMS]) {
+    const char *text = variants[variant].params, *kernel = variants[variant].kernel;
+    int64_t defaults[REGISTRY_PARAMS];
+    launch_shape shape;
+    sentence why;
+    registry_defaults(row, in, defaults);
+    memcpy(params, defaults, sizeof defaults);
+    if (text[0] == '\0') return 1;
+    return (!kernel || strcmp(kernel, row->info.name) == 0) && has_param(row, text) &&
+           registry_parse_params(row, text, params, &why) == TESS_OK &&
+           memcmp(params, defaults, sizeof defaults) != 0 &&
+           launch_shape_of(row, in, params, &shape, &why) == TESS_OK;
+}
+
+static void compile_row(share *s, const kernel_row *row, int architecture) {
+    char file[64];
+    int64_t params[REGISTRY_PARAMS];
+    snprintf(file, sizeof file, "%s.cu", row->info.name);
+    for (int p = 0; p < PRODUCTS; p++) {
+        if (!registry_takes(row, products[p].in, products[p].out)) continue;
+        int swept = architecture == architectures[0] || harness_tier() == TIER_LONG;
+        for (int v = 0; v < (swept ? VARIANTS : 1); v++) {
+            if (!take_variant(row, products[p].in, v, params)) continue;
+            jit_request r = {.file = file,
+                             .type = jit_type_macro(products[p].in, products[p].out),
+                             .row = row,
+                             .params = params,
+                             .architecture = architecture};
+            compile_one(s, &r, row->spills);
+        }
+    }
+}
+
+/* The files that are no rungs: what goes on beside a product, and measurements. */
+static void compile_helpers(share *s, int architecture) {
+    for (const kernel_file *f = kernel_files; f->name; f++) {
+        int moves = strcmp(f->name, "move.cu") == 0, measures = strcmp(f->name, "measure.cu") == 0;
+        for (int p = 0; p < PRODUCTS; p++) {
+            jit_request r = {.file = f->name,
+                             .type = jit_type_macro(products[p].in, products[p].out),
+                             .architecture = architecture};
+            if (moves || (measures && p < 2)) compile_one(s, &r, NULL);
+        }
+    }
+}
+
+static void compile_share(share *s) {
+    size_t count = harness_tier() == TIER_SHORT ? 1 : sizeof architectures / sizeof architectures[0];
+    const kernel_row *row;
+    for (size_t a = 0; a < count; a++) {
+        for (int i = 0; (row = registry_row(i)) != NULL; i++)
+            if (row->block && architectures[a] >= row->architecture) compile_row(s, row, architectures[a]);
+        compile_helpers(s, architectures[a]);
+    }
+}
+
+/* A process that compiles its share, without a cache, and exits 0 if it came to the end of it. */
+static pid_t start_worker(int index, int of, int to) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child != 0) return child;
+    share s = {.index = index, .of = of, .report = to};
+    setenv("TESSERA_CACHE_DIR", "/dev/null", 1);
+    compile_share(&s);
+    _exit(s.seen > 0 ? 0 : 3);
+}
+
+/* Prints every line, and returns how many there were. */
+static int show_reports(int from) {
+    FILE *lines = fdopen(from, "r");
+    char line[2048];
+    int count = 0;
+    for (; lines && fgets(line, sizeof line, lines); count++) printf("not so: %s", line);
+    if (lines) fclose(lines);
+    return count;
+}
+
+TEST(nvrtc_compiles_every_kernel) {
+    int ends[2], workers = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    pid_t children[MOST_WORKERS];
+    if (!nvrtc_is_here() || !CHECK(pipe(ends) == 0, "no pipe")) return;
+    if (workers < 2) workers = 2;
+    if (workers > MOST_WORKERS) workers = MOST_WORKERS;
+    for (int i = 0; i < workers; i++) children[i] = start_worker(i, workers, ends[1]);
+    close(ends[1]);
+    int failed = show_reports(ends[0]);
+    CHECK(failed == 0, "%d compilations failed, spilled or told nothing of their registers", failed);
+    for (int i = 0; i < workers; i++) {
+        int status = -1;
+        waitpid(children[i], &status, 0);
+        CHECK(status == 0, "worker %d of %d did not finish: status %d", i, workers, status);
+    }
+}
+
+/* ---- What the run-time compiler promises ---- */
+
+/* Compiles simt_05_shared for f32 with defaults. */
+static tess_status compile_shared(int architecture, jit_code *code, sentence *why) {
+    const kernel_row *row = registry_find("gpu", "simt_05_shared", why);
+    int64_t params[REGISTRY_PARAMS];
+    registry_defaults(row, TESS_F32, params);
+    jit_request r = {.file = "simt_05_shared.cu",
+                     .type = "F32",
+                     .row = row,
+                     .params = params,
+                     .architecture = architecture};
+    return jit_compile(&r, code, why);
+}
+
+TEST(nvrtc_second_compilation_comes_from_the_cache) {
+    scratch cache;
+    sentence why = {""};
+    jit_code first, second;
+    if (!nvrtc_is_here()) return;
+    scratch_enter(&cache, "TESSERA_CACHE_DIR");
+    if (CHECK(compile_shared(90, &first, &why) == TESS_OK, "%s", why.text) &&
+        CHECK(compile_shared(90, &second, &why) == TESS_OK, "%s", why.text)) {
+        CHECK(!first.from_cache && first.compile_ms > 0, "the first came from an empty cache");
+        CHECK(second.from_cache && second.compile_ms == 0, "the second was compiled, in %g ms",
+              second.compile_ms);
+        CHECK(first.size == second.size && memcmp(first.image, second.image, first.size) == 0,
+              "the cache gave %zu other bytes for %zu", second.size, first.size);
+        CHECK(first.registers == second.registers && first.shared_bytes == second.shared_bytes &&
+                  first.spill_bytes == second.spill_bytes && first.is_ptx == second.is_ptx,
+              "%d registers became %d, %d bytes of shared memory %d", first.registers, second.registers,
+              first.shared_bytes, second.shared_bytes);
+        CHECK(first.registers > 0 && first.shared_bytes == 8192, "%d registers, %d bytes of shared memory",
+              first.registers, first.shared_bytes);
+        jit_free(&first);
+        jit_free(&second);
+    }
+    scratch_leave(&cache);
+}
+
+TEST(nvrtc_gives_ptx_for_a_card_it_does_not_know) {
+    scratch cache;
+    sentence why = {""};
+    jit_code code;
+    if (!nvrtc_is_here()) return;
+    scratch_enter(&cache, "TESSERA_CACHE_DIR");
+    if (CHECK(compile_shared(999, &code, &why) == TESS_OK, "%s", why.text)) {
+        const char *text = code.image;
+        CHECK(code.is_ptx && strstr(text, ".entry simt_05_shared") != NULL, "no PTX: %.200s", text);
+        CHECK(text[code.size - 1] == '\0', "the PTX has no zero byte at its end");
+        jit_free(&code);
+    }
+    CHECK(compile_shared(20, &code, &why) == TESS_ERROR_DEVICE && strstr(why.text, "sm_20"), "%s", why.text);
+    scratch_leave(&cache);
+}
+
+static void write_text(const scratch *s, const char *name, const char *text) {
+    scratch_write(s, name, text, strlen(text));
+}
+
+/* Compiles a file without parameters from TESSERA_KERNEL_DIR. */
+static tess_status compile_edited(jit_code *code, sentence *why) {
+    jit_request r = {.file = "edited.cu", .type = "F32", .architecture = 90};
+    return jit_compile(&r, code, why);
+}
+
+TEST(nvrtc_compiles_edited_kernels) {
+    scratch cache, kernels;
+    sentence why = {""};
+    jit_code code;
+    if (!nvrtc_is_here()) return;
+    scratch_enter(&cache, "TESSERA_CACHE_DIR");
+    scratch_enter(&kernels, "TESSERA_KERNEL_DIR");
+    CHECK(compile_edited(&code, &why) == TESS_ERROR_KERNEL && strstr(why.text, "port.h could not be read"),
+          "%s", why.text);
+    write_text(&kernels, "port.h", "typedef float in_t;\n");
+    CHECK(compile_edited(&code, &why) == TESS_ERROR_KERNEL && strstr(why.text, "edited.cu could not be read"),
+          "%s", why.text);
+    for (int edit = 0; edit < 2; edit++) {
+        write_text(&kernels, "edited.cu",
+                   edit ? "extern \"C\" __global__ void second(in_t *c) { *c = 2; }\n"
+                        : "extern \"C\" __global__ void first(in_t *c) { *c = 1; }\n");
+        if (!CHECK(compile_edited(&code, &why) == TESS_OK, "%s", why.text)) break;
+        CHECK(!code.from_cache, "what was edited came from the cache");
+        CHECK(memmem(code.image, code.size, edit ? "second" : "first", 5) != NULL,
+              "the code is not the edited one's");
+        jit_free(&code);
+    }
+    write_text(&kernels, "edited.cu",
+               "int here;\nextern \"C\" __global__ void wrong(in_t *c) { *c = nowhere; }\n");
+    CHECK(compile_edited(&code, &why) == TESS_ERROR_KERNEL && strstr(why.text, "edited.cu(2)") &&
+              strstr(why.text, "nowhere") && strstr(why.text, "sm_90a"),
+          "%s", why.text);
+    scratch_leave(&kernels);
+    scratch_leave(&cache);
+}
+
+/* Each allocation fails in turn: the compilation fails with a sentence, or does without the cache; nothing
+ * leaks. */
+TEST(nvrtc_runs_short_of_memory) {
+    scratch cache;
+    sentence why;
+    jit_code code;
+    if (!nvrtc_is_here()) return;
+    scratch_enter(&cache, "TESSERA_CACHE_DIR");
+    int64_t live = memory_live();
+    int refused = 0, done = 0;
+    for (int n = 0; n < 20 && done < 3; n++) {
+        strcpy(why.text, "");
+        memory_fail_after(n);
+        tess_status status = compile_shared(90, &code, &why);
+        memory_fail_after(-1);
+        CHECK(status == TESS_OK || (status == TESS_ERROR_MEMORY && strstr(why.text, "memory")), "%s: %s",
+              tess_status_name(status), why.text);
+        refused += status != TESS_OK;
+        done += status == TESS_OK;
+        if (status == TESS_OK) jit_free(&code);
+        CHECK(memory_live() == live, "%lld blocks leak when allocation %d fails",
+              (long long)(memory_live() - live), n);
+    }
+    CHECK(refused >= 3 && done == 3, "%d compilations were refused, %d done", refused, done);
+    scratch_leave(&cache);
+}
