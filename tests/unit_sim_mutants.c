@@ -116,14 +116,26 @@ static int line_number(const char *text, const char *at) {
     return line;
 }
 
-/* A line of the file is named, one that exists. */
+/* Whether that line of the file reads or writes memory, or waits at a barrier. */
+static int can_be_at_fault(const char *text, int line) {
+    static const char *const signs[] = {"[", "*", "store(", "cp_async(", "finish(", "__syncthreads"};
+    char whole[256];
+    for (int i = 1; i < line && text; i++) text = (text = strchr(text, '\n')) ? text + 1 : NULL;
+    if (!text) return 0;
+    snprintf(whole, sizeof whole, "%.*s", (int)strcspn(text, "\n"), text);
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(whole, signs[i])) return 1;
+    return 0;
+}
+
+/* A line of the file is named, one that can be at fault; of a race, so is the other one. */
 static int names_a_line(const char *said, const char *kernel, const char *text) {
     char start[80];
+    if (strstr(said, "was written by no thread")) return 1;
     snprintf(start, sizeof start, "%s.cu:", kernel);
-    const char *at = strstr(said, start);
-    int line = at ? atoi(at + strlen(start)) : 0;
-    return (line > 0 && line <= line_number(text, text + strlen(text))) ||
-           strstr(said, "was written by no thread");
+    const char *at = strstr(said, start), *other = strstr(said, " at line ");
+    if (!at || !can_be_at_fault(text, atoi(at + strlen(start)))) return 0;
+    return !strstr(said, "race") || !other || can_be_at_fault(text, atoi(other + strlen(" at line ")));
 }
 
 /* Writes the mutant where `at` is changed, runs it, and expects it to be stopped. */
