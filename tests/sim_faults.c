@@ -135,7 +135,7 @@ TEST(sim_faults_are_named) {
 }
 
 /* Memory that tess_alloc gave and nobody has filled. */
-TEST(sim_memory_never_written_is_named) {
+TEST(sim_reads_of_nothing_are_named) {
     tess_context *ctx;
     void *a, *b, *c;
     if (tess_open(&ctx, "sim:checked") != TESS_OK) {

@@ -287,7 +287,7 @@ TEST(nvrtc_compiles_edited_kernels) {
 
 /* Each allocation fails in turn: the compilation fails with a sentence, or does without the cache; nothing
  * leaks. */
-TEST(nvrtc_runs_short_of_memory) {
+TEST(nvrtc_survives_failing_allocations) {
     scratch cache;
     sentence why;
     jit_code code;
