@@ -129,6 +129,8 @@ $(BUILD)/src/cpu/isa.o: FILE_CFLAGS := -DWITH_MMLA
 endif
 endif
 $(BUILD)/cli/environment.o: FILE_CFLAGS := -DTESSERA_REVISION='"$(REVISION)"'
+# Flags of single files stand in this file alone.
+$(filter $(BUILD)/src/cpu/isa%,$(LIB_OBJ)): Makefile
 
 # The ladder's kernels for the simulator, plain and traced. Modules whose sources have not changed are kept.
 $(BUILD)/tools/sim_modules: tools/sim_modules.c $(LIB_OBJ)

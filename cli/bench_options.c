@@ -71,8 +71,7 @@ bool bench_read_types(const args *a, problem_types *types, size_t most, size_t *
         snprintf(name, sizeof name, "%.*s", (int)length, item);
         if (length >= sizeof name || *count == most || !problem_parse_types(name, &types[*count])) {
             say_error("--type '%.*s' is no product; it must be one of f32, f64, f16, f16:f32, bf16, "
-                      "bf16:f32, "
-                      "i32, i8 (which gives i32), or a list of them",
+                      "bf16:f32, i32, i8 (which gives i32), or a list of them",
                       (int)length, item);
             return false;
         }

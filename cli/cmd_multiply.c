@@ -34,14 +34,12 @@ const args_spec multiply_spec =
      2,
      "Multiply two NumPy files: C = alpha*A*B, or + beta*C",
      "The files are .npy of version 1.0, 2.0 or 3.0, in C or Fortran order and either byte order, of f2, f4, "
-     "f8,\n"
-     "i1 or i4, or u2 with --bf16. A and B have the same type; i1 gives i4. Shapes are those of "
+     "f8,\ni1 or i4, or u2 with --bf16. A and B have the same type; i1 gives i4. Shapes are those of "
      "numpy.matmul: two\n"
      "sizes are a matrix; one is a row on the left and a column on the right, and is missing from C; three "
      "are a\n"
      "stack of matrices, and one matrix goes with every matrix of a stack. A single number is refused.\n"
-     "\n"
-     "Inputs are mapped, not read into memory, unless they have the other byte order or elements that are "
+     "\nInputs are mapped, not read into memory, unless they have the other byte order or elements that are "
      "not\n"
      "aligned: those are converted into memory first. C is computed in a file beside the output, in this\n"
      "machine's byte order, and takes its place, and its permissions, when it is whole and on the disk: an "
@@ -87,8 +85,7 @@ static int read_options(request *r, const args *a) {
         return EXIT_USAGE;
     if (!r->accumulate && r->job.beta != 0)
         return say_usage("--beta is %g, but there is nothing for it to multiply; --accumulate takes the "
-                         "array "
-                         "in the output file",
+                         "array in the output file",
                          r->job.beta);
     return EXIT_FINE;
 }

@@ -180,12 +180,13 @@ static void add_row(const request *r, table *t, const tess_kernel_info *kernel, 
 }
 
 /* All cases of one kernel and type. Returns whether to go on; an interrupted tally makes no row. */
-static bool verify_row(const request *r, table *t, const tess_kernel_info *kernel, problem_types types,
+static bool verify_row(request *r, table *t, const tess_kernel_info *kernel, problem_types types,
                        int64_t *failed, char refusal[PROBLEM_SENTENCE]) {
     tally sum = {0};
     char type[16];
     problem_show_types(types, type);
     say_progress("%s %s: %zu cases", kernel->name, type, r->cases.count);
+    verify_sim_settle(&r->ctx, &r->device, kernel, types, &r->options);
     for (size_t i = 0; i < r->cases.count; i++) {
         problem_spec spec = r->cases.specs[i];
         spec.types = types;
@@ -202,7 +203,7 @@ static bool verify_row(const request *r, table *t, const tess_kernel_info *kerne
 }
 
 /* All types of one kernel. One that takes none is not passed over in silence. */
-static bool verify_kernel(const request *r, table *t, const tess_kernel_info *kernel, int64_t *failed) {
+static bool verify_kernel(request *r, table *t, const tess_kernel_info *kernel, int64_t *failed) {
     char refusal[PROBLEM_SENTENCE] = "";
     size_t before = t->row_count;
     for (size_t i = 0; i < r->type_count; i++)

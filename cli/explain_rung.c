@@ -33,18 +33,6 @@ static char *read_text(const char *kernel) {
     return text;
 }
 
-/* The plan's sentence begins with the kernel and its parameters, "NAME=VALUE NAME=VALUE on ...". */
-static void read_params(const char *sentence, char params[256]) {
-    size_t used = 0;
-    params[0] = '\0';
-    for (const char *word = strchr(sentence, ' '); word != NULL; word = strchr(word, ' ')) {
-        size_t length = strcspn(++word, " ");
-        if (memchr(word, '=', length) == NULL) return;
-        used += (size_t)snprintf(params + used, 256 - used, "%s%.*s", used > 0 ? "," : "", (int)length, word);
-        if (used >= 256) return;
-    }
-}
-
 static tess_status make_plan(const explain_case *c, const char *kernel, tess_plan **plan) {
     const sizes_shape *s = &c->shape;
     tess_matrix A = tess_view_row_major(c->types.in, s->m, s->k, NULL, 0);
@@ -58,7 +46,7 @@ static tess_status count(explain_rung *r) {
     tess_plan *plan;
     tess_status status = make_plan(r->asked, r->info.name, &plan);
     if (status != TESS_OK) return status;
-    read_params(tess_plan_sentence(plan), r->params);
+    snprintf(r->params, sizeof r->params, "%s", tess_plan_params(plan));
     r->line_count = EXPLAIN_LINES;
     status = tess_plan_facts(plan, &r->facts);
     if (status == TESS_OK) status = tess_count(plan, TESS_COUNT_SOURCE, &r->source, NULL, NULL);

@@ -57,13 +57,11 @@ static int print_help(void) {
     printf("  %-10s %s\n", "help", "This text, or the help of a command: tessera help bench");
     printf(
         "\n'tessera' alone shows what was found on this machine; 'tessera --version' prints the version.\n\n"
-        "Exit status\n"
-        "  0    fine\n"
+        "Exit status\n  0    fine\n"
         "  1    a check failed, nothing matched, or a run could not be made\n"
         "  2    the command line was wrong\n"
         "  130  interrupted (Ctrl-C); rows measured until then are printed\n\n"
-        "Environment\n"
-        "  TESSERA_DEVICE        the device when --device is not given\n"
+        "Environment\n  TESSERA_DEVICE        the device when --device is not given\n"
         "  TESSERA_NUM_THREADS   threads of a product (else OMP_NUM_THREADS, else one per CPU)\n"
         "  TESSERA_PEER          the peer of bench on a CPU when --peer is not given\n"
         "  TESSERA_CACHE_DIR     where compiled kernels are kept (else $XDG_CACHE_HOME/tessera, else\n"

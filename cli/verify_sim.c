@@ -18,6 +18,29 @@ void verify_sim_open_checked(tess_context **ctx, tess_device_info *device) {
     tess_device_facts(checked, device);
 }
 
+void verify_sim_settle(tess_context **ctx, tess_device_info *device, const tess_kernel_info *kernel,
+                       problem_types types, const tess_options *options) {
+    problem_spec smallest = {.m = 1, .n = 1, .k = 1, .batch = 1, .alpha = 1, .types = types};
+    char ignored[PROBLEM_SENTENCE];
+    tess_context *plain;
+    tess_plan *plan = NULL;
+    problem p;
+    if (strcmp(device->name, "sim:checked") != 0) return;
+    tess_options choice = *options;
+    choice.kernel = kernel->number < 0 ? NULL : kernel->name;
+    bool possible = true;
+    if (problem_open(&p, &smallest, *ctx) && problem_fill(&p, PROBLEM_EXACT, ignored) &&
+        problem_plan(&p, *ctx, &choice, &plan) == TESS_OK)
+        possible = problem_run(&p, plan) != TESS_ERROR_DEVICE;
+    tess_free_plan(plan);
+    problem_free(&p);
+    if (possible || tess_open(&plain, "sim") != TESS_OK) return;
+    say_note("results are checked, but not every access: %s", tess_error(*ctx));
+    tess_close(*ctx);
+    *ctx = plain;
+    tess_device_facts(plain, device);
+}
+
 /* The library takes a name with a '/' as a path. */
 bool verify_sim_add_file(kernels_list *list, const char *file, char path[1024]) {
     int length = snprintf(path, 1024, "%s%s", strchr(file, '/') != NULL ? "" : "./", file);

@@ -13,7 +13,8 @@
  * A matrix is a view: a pointer, a type, two sizes and two strides. Nothing is ever copied to make one, and a
  * view owns nothing. Every call returns a status; on failure the context keeps a sentence that says which
  * argument was wrong, what it was and what it should have been. The library never prints, exits or aborts,
- * and a call that fails has not touched C.
+ * and a call that fails has not touched C; only a GPU that breaks down while a C in host memory is being
+ * copied back may leave parts of it written.
  *
  * The header reads in tiers: Errors, Views, Simple (one product), Context, Plans, Expert. Most programs need
  * the first four. It needs C99 or C++11.
@@ -310,9 +311,10 @@ TESS_API tess_status tess_plan_gemm(tess_context *ctx, const tess_matrix *A, con
 TESS_API tess_status tess_run(tess_plan *plan, double alpha, const tess_matrix *A, const tess_matrix *B,
                               double beta, const tess_matrix *C);
 
-/* The kernel's name; and a sentence: which kernel, with which parameters, on what, and why. Both are valid as
- * long as the plan. */
+/* The kernel's name; its parameters, as options.params takes them; and a sentence: which kernel, with which
+ * parameters, on what, and why. All are valid as long as the plan. */
 TESS_API const char *tess_plan_kernel(const tess_plan *plan);
+TESS_API const char *tess_plan_params(const tess_plan *plan);
 TESS_API const char *tess_plan_sentence(const tess_plan *plan);
 
 /* Bytes of workspace a run uses. */

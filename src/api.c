@@ -14,7 +14,7 @@
 struct tess_plan {
     tess_context *ctx;
     plan decided;
-    char text[768];
+    char text[768], params[256];
 };
 
 /* Rounds alpha or beta to the type of the sums. */
@@ -207,6 +207,9 @@ static tess_status make_plan(tess_context *ctx, const tess_matrix *A, const tess
     made->ctx = ctx;
     made->decided = decided;
     plan_describe(&decided, info.name, ctx->instead, made->text, sizeof made->text);
+    registry_print_params(decided.kernel, decided.params, made->params, sizeof made->params);
+    for (char *at = made->params; *at; at++)
+        if (*at == ' ') *at = ','; /* as options.params wants them */
     ctx->plans++;
     *out = made;
     return TESS_OK;
@@ -306,6 +309,10 @@ tess_status tess_run(tess_plan *made, double alpha, const tess_matrix *A, const 
 
 const char *tess_plan_kernel(const tess_plan *made) {
     return made ? made->decided.kernel->info.name : "";
+}
+
+const char *tess_plan_params(const tess_plan *made) {
+    return made ? made->params : "";
 }
 
 const char *tess_plan_sentence(const tess_plan *made) {

@@ -76,8 +76,7 @@ tess_status tess_set_workspace(tess_context *ctx, void *memory, size_t bytes) {
         return context_finish(ctx,
                               status_fail(&why, TESS_ERROR_ARGUMENT,
                                           "memory is NULL, but has %zu bytes; to go back to the context's "
-                                          "own workspace "
-                                          "pass NULL and 0",
+                                          "own workspace pass NULL and 0",
                                           bytes),
                               &why);
     pthread_mutex_lock(&ctx->lock);

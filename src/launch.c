@@ -134,9 +134,6 @@ tess_status launch_route_of(const problem *what, const kernel_row *kernel, launc
             return status_fail(why, TESS_ERROR_KERNEL,
                                "%s takes m = 1 or n = 1, but C is %" PRId64 "×%" PRId64, kernel->info.name,
                                what->m, what->n);
-        /* The kernel's blocks follow one another along the grid's x, which is the columns of C. */
-        out->swapped = what->n == 1;
-        if (out->swapped) out->run = transposed(what);
         return TESS_OK;
     }
     out->swapped = !lies_in_rows(what->n, what->c_col) && lies_in_rows(what->m, what->c_row);

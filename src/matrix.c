@@ -35,8 +35,7 @@ tess_status matrix_check(const tess_matrix *M, const char *name, sentence *why) 
     if (M->rows < 0 && M->cols < 0 && !M->data)
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s is an invalid view; the call that made it was refused, and tess_error(NULL) "
-                           "said why "
-                           "at that time",
+                           "said why at that time",
                            name);
     if (M->rows < 0 || M->cols < 0)
         return status_fail(why, TESS_ERROR_ARGUMENT,

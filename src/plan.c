@@ -48,8 +48,7 @@ static tess_status check_types(const tess_matrix *A, const tess_matrix *B, const
     if (!is_product(A->type, C->type))
         return status_fail(why, TESS_ERROR_TYPE,
                            "no product takes %s to %s; there are f32→f32, f64→f64, f16→f16, f16→f32, "
-                           "bf16→bf16, "
-                           "bf16→f32, i32→i32, i8→i32",
+                           "bf16→bf16, bf16→f32, i32→i32, i8→i32",
                            tess_type_name(A->type), tess_type_name(C->type));
     if ((int)compute < TESS_COMPUTE_DEFAULT || (int)compute > TESS_COMPUTE_BF16)
         return status_fail(why, TESS_ERROR_ARGUMENT, "options.compute is %d, which is no tess_compute",

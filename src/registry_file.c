@@ -60,8 +60,7 @@ static tess_status fill_row(file_row *made, const char *device, sentence *why) {
         if (!made->block[0] || !made->tile[0])
             return status_fail(why, TESS_ERROR_KERNEL,
                                "%s does not say how it is launched: its first comment needs \" * block: X, "
-                               "Y\" (threads) "
-                               "and \" * tile: rows, columns\" (of C, for each block)",
+                               "Y\" (threads) and \" * tile: rows, columns\" (of C, for each block)",
                                made->path);
         made->row =
             (kernel_row){.info = {made->name, device, 1000, "", made->types[0] ? made->types : "f32", "", ""},

@@ -55,6 +55,18 @@ try "an unknown architecture is refused" grep -q "TESSERA_SIM_ARCH is '17'" "$wo
 
 try "the ladder passes with every access checked" "$tessera" verify 'simt_*' --device sim --type f32 --shape 33x31x35 --layout nn
 
+# With clang alone kernels run and results are checked, and it is said that accesses are not.
+if command -v clang >/dev/null; then
+    mkdir -p "$work/clang-only"
+    for tool in clang ld as; do ln -sf "$(command -v $tool)" "$work/clang-only/$tool"; done
+    PATH=$work/clang-only TESSERA_CACHE_DIR=$work/clang-cache "$tessera" verify 5 --device sim --params TILE=8 --type f32 \
+        --shape 17x9x33 --layout nn >"$work/out" 2>"$work/said"
+    try "with clang alone an edited kernel still runs" grep -q PASS "$work/out"
+    try "with clang alone it is said what is missing" grep -q gcc "$work/said"
+else
+    skip "with clang alone: there is no clang here"
+fi
+
 # ---- The card's bits ----
 
 card=bench/results/h200/hashes.csv

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "../device.h"
+#include "../workspace.h"
 #include "../numeric.h"
 #include "isa.h"
 #include "pool.h"
@@ -12,11 +13,9 @@
 typedef struct cpu_device {
     device base;
     pool *workers;
-    int threads; /* a product may use this many, the caller among them */
-    void *workspace;
-    size_t workspace_size; /* bytes; grows to the largest ever asked for */
-    int workspace_lent;    /* it is the caller's: it does not grow and is not freed */
-    unsigned char *flush;  /* more than the last cache, for timing with cold caches; NULL until then */
+    int threads;              /* a product may use this many, the caller among them */
+    device_workspace packing; /* what kernels pack into */
+    unsigned char *flush;     /* more than the last cache, for timing with cold caches; NULL until then */
 } cpu_device;
 
 /* One call, as the threads that work on it share it. */

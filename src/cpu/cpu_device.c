@@ -54,7 +54,7 @@ static tess_status open_device(device **out, int index, sentence *why) {
 static void close_device(device *base) {
     cpu_device *self = (cpu_device *)base;
     pool_destroy(self->workers);
-    if (!self->workspace_lent) memory_free(self->workspace);
+    workspace_close(&self->packing);
     memory_free(self->flush);
     memory_free(self);
 }
@@ -117,24 +117,6 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
     return TESS_OK;
 }
 
-static tess_status grow_workspace(cpu_device *self, size_t size, int threads, sentence *why) {
-    if (size <= self->workspace_size) return TESS_OK;
-    if (self->workspace_lent)
-        return status_fail(why, TESS_ERROR_MEMORY,
-                           "the workspace has %zu bytes, but packing on %d threads needs %zu; pass a larger "
-                           "one to "
-                           "tess_set_workspace, or none",
-                           self->workspace_size, threads, size);
-    void *larger = memory_alloc(size);
-    if (!larger)
-        return status_fail(why, TESS_ERROR_MEMORY,
-                           "no memory for the packing buffers: %zu bytes for %d threads", size, threads);
-    memory_free(self->workspace);
-    self->workspace = larger;
-    self->workspace_size = size;
-    return TESS_OK;
-}
-
 /* A job and the kernel it is for, as one argument of the pool's task. */
 typedef struct assignment {
     const cpu_kernel *kernel;
@@ -152,8 +134,8 @@ static tess_status run(device *base, const plan *decided, const operands *data, 
     assignment work =
         {.kernel = decided->entry,
          .job = {.decided = decided, .data = data, .workers = self->workers, .threads = threads}};
-    TRY(grow_workspace(self, work.kernel->scratch_size(decided, threads), threads, why));
-    work.job.scratch = self->workspace;
+    TRY(workspace_grow(&self->packing, work.kernel->scratch_size(decided, threads), "packing", why));
+    work.job.scratch = self->packing.memory;
     pool_run(self->workers, threads, run_on_thread, &work);
     return TESS_OK;
 }
@@ -195,11 +177,7 @@ static tess_status wait_for_all(device *base, sentence *why) {
 
 static tess_status set_workspace(device *base, void *memory, size_t bytes, sentence *why) {
     (void)why;
-    cpu_device *self = (cpu_device *)base;
-    if (!self->workspace_lent) memory_free(self->workspace);
-    self->workspace = memory;
-    self->workspace_size = bytes;
-    self->workspace_lent = memory != NULL;
+    workspace_lend(&((cpu_device *)base)->packing, memory, bytes);
     return TESS_OK;
 }
 

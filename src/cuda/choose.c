@@ -67,8 +67,7 @@ static tess_status check_card(const cuda_device *self, const plan *decided, sent
         registry_print_params(kernel, decided->params, values, sizeof values);
         return status_fail(why, TESS_ERROR_KERNEL,
                            "%s with %s needs %d bytes of shared memory a block, but %s has %d; make the "
-                           "tiles "
-                           "smaller",
+                           "tiles smaller",
                            kernel->info.name, values, shape.shared, self->facts->model,
                            gpu->shared_per_block_most);
     }

@@ -33,8 +33,7 @@ tess_status cuda_fail(cuda_device *self, cu_result error, const char *call, sent
         snprintf(self->broken, sizeof self->broken, "%s failed: %s", call, text);
     return status_fail(why, TESS_ERROR_DEVICE,
                        "%s failed: %s; the context is lost and every further call on it will fail: close it, "
-                       "and "
-                       "every other context of this GPU, and open it again",
+                       "and every other context of this GPU, and open it again",
                        call, text);
 }
 
@@ -45,8 +44,7 @@ tess_status cuda_enter(cuda_device *self, sentence *why) {
     if (self->lost)
         return status_fail(why, TESS_ERROR_DEVICE,
                            "the context was lost earlier, when %s; close it, and every other context of this "
-                           "GPU, "
-                           "and open it again",
+                           "GPU, and open it again",
                            self->broken);
     CUDA(self, cuCtxPushCurrent, self->context);
     return TESS_OK;
@@ -168,8 +166,7 @@ static tess_status set_workspace(device *base, void *memory, size_t bytes, sente
     if ((uintptr_t)memory % ALIGNMENT != 0)
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "the workspace is at %p; it must begin at a multiple of %d bytes, as tess_alloc's "
-                           "memory "
-                           "does",
+                           "memory does",
                            memory, ALIGNMENT);
     TRY(cuda_enter(self, why));
     cuda_timer_forget(self);

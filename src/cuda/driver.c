@@ -74,8 +74,7 @@ int driver_ready(void) {
 const char *driver_problem(void) {
     if (driver_forked())
         return "this process was forked from one that had started CUDA, which does not survive a fork; open "
-               "the "
-               "GPU only after the fork, or start a new program";
+               "the GPU only after the fork, or start a new program";
     return problem;
 }
 

@@ -224,8 +224,7 @@ static void explain_too_new(const library *lib, sentence *why) {
     print_version(accepted, sizeof accepted, driver->version);
     status_fail(why, TESS_ERROR_DEVICE,
                 "%s %s (%s) is newer than the CUDA driver, which is for %s (%s) and does not run its code; "
-                "update "
-                "the driver, or install one of CUDA %d: pip install %s-cu%d",
+                "update the driver, or install one of CUDA %d: pip install %s-cu%d",
                 lib->name, version, lib->too_new.path, accepted, driver->path, driver->version / 1000,
                 lib->package, driver->version / 1000);
 }

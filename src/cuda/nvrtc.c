@@ -104,8 +104,7 @@ tess_status nvrtc_target(int architecture, char target[24], sentence *why) {
     if (newest_below == 0)
         return status_fail(why, TESS_ERROR_DEVICE,
                            "the card is an sm_%d, but NVRTC (%s) compiles for sm_%d and newer; an older "
-                           "NVRTC is "
-                           "needed",
+                           "NVRTC is needed",
                            architecture, library_path(LIBRARY_NVRTC), least);
     snprintf(target, 24, "compute_%d", newest_below);
     return TESS_OK;

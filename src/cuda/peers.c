@@ -74,8 +74,7 @@ static tess_status check_alignment(const peer_call *call, sentence *why) {
         if (inputs[i]->ld % 4 != 0 || (uintptr_t)inputs[i]->data % 4 != 0 || inputs[i]->stride % 4 != 0)
             return status_fail(why, TESS_ERROR_KERNEL,
                                "cuBLAS takes i8 matrices whose rows (or columns) begin at multiples of 4 "
-                               "bytes; the "
-                               "distance between those of one is %" PRId64,
+                               "bytes; the distance between those of one is %" PRId64,
                                inputs[i]->ld);
     return TESS_OK;
 }
@@ -101,8 +100,7 @@ static tess_status describe(const problem *what, const operands *data, peer_call
     if (call->z.transposed || what->batch.stride_c < 0)
         return status_fail(why, TESS_ERROR_KERNEL,
                            "cuBLAS takes a C that lies by rows or by columns, its batch forwards, but its "
-                           "strides are "
-                           "%" PRId64 " and %" PRId64 ", and %" PRId64 " from product to product",
+                           "strides are %" PRId64 " and %" PRId64 ", and %" PRId64 " from product to product",
                            what->c_row, what->c_col, what->batch.stride_c);
     a->stride = what->batch.stride_a, b->stride = what->batch.stride_b, call->z.stride = what->batch.stride_c;
     a->type = b->type = data_type(what->in);

@@ -72,8 +72,7 @@ static tess_status place_of(tess_place place, const void *memory, char name, int
     if (on_device && place == TESS_HOST)
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%c.data is %p, which is device memory, but the view says host memory; set its "
-                           "place to "
-                           "TESS_DEVICE or TESS_ASK",
+                           "place to TESS_DEVICE or TESS_ASK",
                            name, memory);
     if (!on_device) *on_host |= bit;
     return TESS_OK;

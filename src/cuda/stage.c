@@ -242,8 +242,7 @@ static tess_status follow_stream(stage_job *job, sentence *why) {
     if (capturing)
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "a product on host memory waits for its copies, so that it cannot be captured in "
-                           "a graph; "
-                           "put the matrices in device memory");
+                           "a graph; put the matrices in device memory");
     TRY(stage_event(job, &job->begin, why));
     CUDA(self, cuEventRecord, job->begin, self->stream);
     for (int i = 0; i < STAGE_STREAMS; i++) CUDA(self, cuStreamWaitEvent, streams[i], job->begin, 0);

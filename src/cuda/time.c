@@ -203,8 +203,7 @@ static tess_status time_product(cuda_device *self, const plan *decided, const op
     if (on_host)
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "tess_time times what happens on the GPU, but %c lies in host memory; put it in "
-                           "memory "
-                           "from tess_alloc",
+                           "memory from tess_alloc",
                            on_host & CUDA_A_ON_HOST   ? 'A'
                            : on_host & CUDA_B_ON_HOST ? 'B'
                                                       : 'C');

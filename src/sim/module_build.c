@@ -321,14 +321,13 @@ tess_status module_build(const module_request *request, char **image, size_t *si
     *compile_ms = 0;
     TRY(recipe_make(request, &r, why));
     if (!find_made(&r, request->traced, image, size))
-        status =
-            request->traced && !gcc_is_here()
-                ? status_fail(why, TESS_ERROR_KERNEL,
-                              "%s must be compiled with these parameters and this type, and only gcc makes "
-                              "modules whose accesses can be checked; it is not on the PATH (the device sim "
-                              "runs without checks)",
-                              r.name)
-                : build(&r, image, size, compile_ms, why);
+        status = request->traced && !gcc_is_here()
+                     ? status_fail(why, TESS_ERROR_DEVICE,
+                                   "%s must be compiled with these parameters and this type, and only gcc "
+                                   "makes modules whose accesses can be checked; it is not on the PATH (the "
+                                   "device sim runs without checks)",
+                                   r.name)
+                     : build(&r, image, size, compile_ms, why);
     recipe_free(&r);
     return status;
 }

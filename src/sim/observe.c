@@ -42,8 +42,7 @@ static void observe_occupancy(sim_device *self, const module *m, const launch_sh
     if (strcmp(limit, "shared memory") != 0 || 2 * warps >= of->warps) return;
     say(self,
         "low occupancy: %d bytes of shared memory a block leave %d block%s on a multiprocessor of sm_%d (%d "
-        "bytes), %d of "
-        "%d warps; smaller tiles would leave more\n",
+        "bytes), %d of %d warps; smaller tiles would leave more\n",
         shared, fit, fit == 1 ? "" : "s", of->architecture, of->shared, warps, of->warps);
 }
 

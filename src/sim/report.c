@@ -99,8 +99,7 @@ void report_early_read(sim_worker *worker, const trace_early_read *read) {
     describe_shared(worker, read->offset, what);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "uninitialised shared memory at %s: %s reads %u bytes at %s, which no thread of its block "
-                "has "
-                "written; write it, or wait for the copy that brings it, and then __syncthreads()",
+                "has written; write it, or wait for the copy that brings it, and then __syncthreads()",
                 where, who, read->bytes, what);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
@@ -111,8 +110,7 @@ void report_past_shared(sim_worker *worker, uint32_t offset, unsigned bytes, int
     describe_place(worker->trace->checks, site, where);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "out of bounds at %s: %s %s %u bytes at byte %u of shared memory, beyond its end; the block "
-                "has "
-                "%u bytes",
+                "has %u bytes",
                 where, who, writes ? "writes" : "reads", bytes, offset, worker->trace->end);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
@@ -123,8 +121,7 @@ void report_copy_target(sim_worker *worker, uint32_t site) {
     describe_place(worker->trace->checks, site, where);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "cp_async at %s: %s copies to memory that is not shared, or not aligned to the copy, or not "
-                "4, 8 "
-                "or 16 bytes; the target must be a __shared__ variable",
+                "4, 8 or 16 bytes; the target must be a __shared__ variable",
                 where, who);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
@@ -170,8 +167,7 @@ void report_misaligned(sim_worker *worker, uintptr_t at, unsigned bytes, int wri
     describe_place(worker->trace->checks, site, where);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "misaligned access at %s: %s %s %u bytes at an address %u bytes past a multiple of %u; an "
-                "access "
-                "must begin at a multiple of its size",
+                "access must begin at a multiple of its size",
                 where, who, writes ? "writes" : "reads", bytes, (unsigned)(at % bytes), bytes);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
@@ -182,8 +178,7 @@ void report_bounds(sim_worker *worker, uint32_t site, long long index) {
     describe_place(worker->trace->checks, site, where);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "out of bounds at %s: %s uses index %lld, which its array does not have; make the loop or "
-                "the array "
-                "one that fits the other",
+                "the array one that fits the other",
                 where, who, index);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
@@ -196,8 +191,7 @@ tess_status report_unwritten(const trace_checks *checks, sentence *why) {
     regions_describe(found, at, what);
     return status_fail(why, TESS_ERROR_DEVICE,
                        "%s was written by no thread of %s; every element must be, so look at the guard of "
-                       "the store "
-                       "and at the tile the row says a block computes",
+                       "the store and at the tile the row says a block computes",
                        what, file_of(checks->m));
 }
 
@@ -214,8 +208,7 @@ void report_divergent(sim_worker *worker, const sim_thread *waiting, const sim_t
         snprintf(does, sizeof does, "waits at line %d", other->line);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "divergent barrier at %s:%d: %s of block (%u,%u) waits there, but %s %s; every thread of a "
-                "block must "
-                "come to the same __syncthreads()",
+                "block must come to the same __syncthreads()",
                 file_of(worker->trace->checks->m), waiting->line, who, b->x, b->y, them, does);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
@@ -225,8 +218,7 @@ void report_mask(sim_worker *worker, unsigned mask, int lane, const char *what) 
     describe_running(worker, who);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "warp operation at %s:%d: %s names lanes %#x, but lane %d %s; a mask must name the lanes "
-                "that come, "
-                "and all of them must come",
+                "that come, and all of them must come",
                 file_of(worker->trace->checks->m), worker->running->line, who, mask, lane, what);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
@@ -249,8 +241,7 @@ void report_deadlock(sim_worker *worker) {
     if (in_warp) describe_thread(worker, in_warp->number, them);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "deadlock in block (%u,%u): %s waits at the barrier of line %d and %s at the warp operation "
-                "of line "
-                "%d; all threads must come to the barrier, and all lanes named to the warp operation",
+                "of line %d; all threads must come to the barrier, and all lanes named to the warp operation",
                 b->x, b->y, who, at_barrier ? at_barrier->line : 0, them, in_warp ? in_warp->line : 0);
     block_stop(worker, TESS_ERROR_DEVICE);
 }

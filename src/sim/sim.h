@@ -3,6 +3,7 @@
 #define SIM_H
 
 #include "../product.h"
+#include "../workspace.h"
 #include "grid.h"
 #include "limits.h"
 
@@ -13,9 +14,7 @@ typedef struct sim_device {
     int threads;
     module_list modules;
     grid_workers workers;
-    char *workspace;
-    size_t workspace_size;
-    int workspace_lent; /* it is the caller's: it does not grow and is not freed */
+    device_workspace copies; /* of matrices that a kernel does not take as they lie */
     /* Of a checked device. */
     block_list blocks; /* what tess_alloc gave */
     int fine;          /* shared memory is watched byte by byte */

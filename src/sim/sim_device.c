@@ -78,7 +78,7 @@ static void close_device(device *base) {
     module_close(&self->modules);
     grid_close(&self->workers);
     blocks_close(&self->blocks);
-    if (!self->workspace_lent) memory_free(self->workspace);
+    workspace_close(&self->copies);
     memory_free(self);
 }
 
@@ -125,23 +125,6 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
     return launch_shape_of(kernel, decided->what.in, decided->params, &shape, why);
 }
 
-static tess_status grow_workspace(sim_device *self, int64_t bytes, sentence *why) {
-    if ((size_t)bytes <= self->workspace_size) return TESS_OK;
-    if (self->workspace_lent)
-        return status_fail(why, TESS_ERROR_MEMORY,
-                           "the workspace has %zu bytes, but this product needs %lld; pass a larger one to "
-                           "tess_set_workspace, or none",
-                           self->workspace_size, (long long)bytes);
-    char *larger = memory_alloc((size_t)bytes);
-    if (!larger)
-        return status_fail(why, TESS_ERROR_MEMORY, "no memory for the workspace: %lld bytes",
-                           (long long)bytes);
-    memory_free(self->workspace);
-    self->workspace = larger;
-    self->workspace_size = (size_t)bytes;
-    return TESS_OK;
-}
-
 /* A product that is given up halfway must leave C as it was. */
 static tess_status save_c(const problem *what, const operands *data, char **saved, sentence *why) {
     size_t bytes = (size_t)(what->bytes_c.high - what->bytes_c.low);
@@ -158,18 +141,18 @@ static void restore_c(const problem *what, const operands *data, const char *sav
 static tess_status run(device *base, const plan *decided, const operands *data, sentence *why) {
     sim_device *self = (sim_device *)base;
     const product_target target = {self, sim_launch_one};
-    TRY(grow_workspace(self, decided->workspace, why));
-    if (!self->checked) return product_run(&target, decided, data, self->workspace, why);
+    TRY(workspace_grow(&self->copies, (size_t)decided->workspace, "copies of the matrices", why));
+    if (!self->checked) return product_run(&target, decided, data, self->copies.memory, why);
     char *saved;
     TRY(save_c(&decided->what, data, &saved, why));
     self->observed[0] = '\0';
     self->fine = self->finer = 0;
-    tess_status status = product_run(&target, decided, data, self->workspace, why);
+    tess_status status = product_run(&target, decided, data, self->copies.memory, why);
     if (self->finer) {
         restore_c(&decided->what, data, saved);
         self->fine = 1;
         self->observed[0] = '\0';
-        status = product_run(&target, decided, data, self->workspace, why);
+        status = product_run(&target, decided, data, self->copies.memory, why);
     }
     if (status != TESS_OK) restore_c(&decided->what, data, saved);
     memory_free(saved);
@@ -255,11 +238,7 @@ static tess_status wait_for_all(device *base, sentence *why) {
 
 static tess_status set_workspace(device *base, void *memory, size_t bytes, sentence *why) {
     (void)why;
-    sim_device *self = (sim_device *)base;
-    if (!self->workspace_lent) memory_free(self->workspace);
-    self->workspace = memory;
-    self->workspace_size = bytes;
-    self->workspace_lent = memory != NULL;
+    workspace_lend(&((sim_device *)base)->copies, memory, bytes);
     return TESS_OK;
 }
 

@@ -1,0 +1,20 @@
+/* workspace.h: host memory that a device's products use beside their matrices: the device's own, which grows to the
+ * largest ever asked for, or lent by the caller, which does not grow and is not freed. */
+#ifndef WORKSPACE_H
+#define WORKSPACE_H
+
+#include "status.h"
+
+typedef struct device_workspace {
+    char *memory;
+    size_t size; /* bytes */
+    int lent;
+} device_workspace;
+
+/* Makes it at least that large; what it held is lost. `purpose` completes "... bytes are needed for". */
+tess_status workspace_grow(device_workspace *w, size_t bytes, const char *purpose, sentence *why);
+/* Uses the caller's memory from now on; NULL: its own again. */
+void workspace_lend(device_workspace *w, void *memory, size_t bytes);
+void workspace_close(device_workspace *w);
+
+#endif
