@@ -55,18 +55,20 @@ LIB_SRC  := $(sort $(wildcard src/*.c src/*/*.c))
 CLI_SRC  := $(sort $(wildcard cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
-KERNELS  := kernels/port.h src/sim/port_sim.h $(sort $(wildcard kernels/*.cu))
+KERNELS  := kernels/port.h kernels/tensor.h src/sim/port_sim.h src/sim/tensor_sim.h $(sort $(wildcard kernels/*.cu))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/kernels/embedded.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
-TEST_AID := $(BUILD)/tests/tools/npy_make $(BUILD)/tests/tools/hashes $(BUILD)/tests/tools/first_call $(BUILD)/tests/tools/counters \
+# Charts and the summary of samples are tested from inside, as the library is.
+TEST_CLI := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard cli/chart*.c)) cli/say.c cli/timing.c)
+TEST_AID := $(BUILD)/tests/tools/npy_make $(BUILD)/tests/tools/runs $(BUILD)/tests/tools/hashes $(BUILD)/tests/tools/first_call $(BUILD)/tests/tools/counters \
             $(BUILD)/tests/fuzz/npy
 STANDINS := $(addprefix $(BUILD)/tests/standin/,libcuda.so.1 libnvrtc.so.13 libnvidia-ml.so.1 libcublas.so.13 libcublasLt.so.13)
 
 STATIC := $(BUILD)/libtessera.a
 SHARED := $(BUILD)/libtessera.so.$(SOMAJOR)
 
-.PHONY: all demo check check-long check-gpu check-format sanitize tsan valgrind fuzz examples tests \
+.PHONY: all demo docs check check-long check-gpu check-format sanitize tsan valgrind fuzz examples tests \
         install uninstall format clean help FORCE
 .DELETE_ON_ERROR:
 all: $(STATIC) $(SHARED) $(BUILD)/tessera $(BUILD)/sim.modules
@@ -74,6 +76,7 @@ all: $(STATIC) $(SHARED) $(BUILD)/tessera $(BUILD)/sim.modules
 help:
 	@echo 'make               build/libtessera.a, build/libtessera.so.$(SOMAJOR), build/tessera'
 	@echo 'make demo          build, then climb the ladder on the best device here'
+	@echo 'make docs          renew the tables and the chart of README.md and docs/ from bench/'
 	@echo 'make check         every test that fits in a few minutes'
 	@echo 'make check-long    the slow tier: more random shapes, products beyond 2^31 elements'
 	@echo 'make check-gpu     the tests, verify and the sanitizers of CUDA, on the GPU of this machine'
@@ -155,8 +158,8 @@ $(BUILD)/tessera: $(CLI_OBJ) $(STATIC)
 
 # White-box tests reach inside, so the tests link the library's objects.
 tests: $(BUILD)/tests/tests $(TEST_AID) $(STANDINS)
-$(BUILD)/tests/tests: $(TEST_OBJ) $(LIB_OBJ)
-	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(TEST_OBJ) $(LIB_OBJ) $(LIBS)
+$(BUILD)/tests/tests: $(TEST_OBJ) $(TEST_CLI) $(LIB_OBJ)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(TEST_OBJ) $(TEST_CLI) $(LIB_OBJ) $(LIBS)
 
 # Programs that test scripts use: one source each, and for a fuzzer the file of cli/ that it is for.
 $(addprefix $(BUILD)/tests/tools/,hashes first_call counters): $(BUILD)/tests/tools/%: tests/tools/%.c $(STATIC)
@@ -164,7 +167,7 @@ $(addprefix $(BUILD)/tests/tools/,hashes first_call counters): $(BUILD)/tests/to
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) $(STATIC) $(LIBS)
 $(BUILD)/tests/tools/%: tests/tools/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) -lm
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(BUILD)/cli/%.o
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -Icli -MMD -MP $(filter %.c %.o,$^) -o $@ $(ALL_LDFLAGS)
@@ -190,8 +193,11 @@ $(BUILD)/examples/%: examples/%.c $(SHARED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) -L$(BUILD) -ltessera -Wl,-rpath,'$$ORIGIN/..' -lm
 
-demo: $(BUILD)/tessera
+demo: $(BUILD)/tessera $(BUILD)/sim.modules
 	@sh scripts/demo.sh $(BUILD)/tessera
+
+docs: $(BUILD)/tessera $(BUILD)/sim.modules
+	@sh scripts/docs.sh $(BUILD)
 
 check: export MAKE := $(MAKE)
 check: all tests examples
@@ -199,6 +205,7 @@ check: all tests examples
 
 check-long: all tests
 	@TESSERA_TEST_LONG=1 $(BUILD)/tests/tests
+	@TESSERA_TEST_LONG=1 sh tests/compare.sh $(BUILD)
 	@$(MAKE) --no-print-directory fuzz
 
 check-gpu: all tests

@@ -3,6 +3,7 @@
  *   cmd_bench.c    the loop over types, threads, shapes and kernels
  *   bench_case.c   plans and verifies one kernel on one product, beside its peers
  *   bench_sides.c  times them in turns
+ *   bench_watch.c  what the device says of itself meanwhile
  *   bench_table.c  a measurement as a row of the table
  */
 #ifndef BENCH_H
@@ -49,15 +50,18 @@ typedef struct bench_request {
     size_t threads_count;
     bench_peer peers[BENCH_PEERS_MAX];
     size_t peer_count;
-    problem_spec base; /* everything but types and sizes */
-    double min_time;
-    int64_t samples; /* 0: as many as min_time holds */
+    problem_spec base;         /* everything but types and sizes */
+    double min_time, max_time; /* seconds to sample a case for */
+    double precision;          /* between the two: until the median is known to this share of it */
+    int64_t samples;           /* 0: as many as that takes */
+    int64_t repeats;           /* how often everything is measured */
     bench_mode mode;
     bool verify, cold;
     bool transfers; /* operands in host memory though the device has its own: copies are part of the time */
     unsigned char *flush; /* larger than the last cache, if cold on the host */
     size_t flush_bytes;
     output out;
+    char method[256], command[512]; /* what the files say of it */
 } bench_request;
 
 /* Whether operands lie in the device's own memory, where its own clock times them. */
@@ -86,6 +90,7 @@ typedef struct bench_case {
     const bench_peer *peers[BENCH_PEERS_MAX];
     size_t peer_count;
     int threads;
+    int64_t repeat; /* from 1 */
     bench_limits limits;
 } bench_case;
 
@@ -102,7 +107,7 @@ typedef struct bench_result {
     double cpu;                     /* CPU seconds of one product */
     int64_t iterations;
     int64_t workspace;              /* bytes; -1: not known */
-    tess_device_state device_state; /* after the last sample */
+    tess_device_state device_state; /* while it was sampled */
 } bench_result;
 
 /* Fills, verifies and times. The problem is open; what is in it afterwards is not specified. */
@@ -119,6 +124,8 @@ void bench_prepare_table(table *t, const bench_request *r);
 void bench_add_rows(table *t, const bench_request *r, const bench_case *c, const problem *p,
                     const bench_result *result);
 
+/* The product of the shape number `index`. */
+problem_spec bench_spec_of(const bench_request *r, size_t index, problem_types types);
 double bench_gflops(const problem_spec *spec, double seconds);
 /* The type whose peak a product is held against: 16-bit types compute in f32. False for integers, which have
  * none. */

@@ -4,7 +4,6 @@
  */
 #include "bench.h"
 #include "bench_sides.h"
-#include "environment.h"
 #include "say.h"
 
 #include <math.h>
@@ -12,6 +11,16 @@
 #include <string.h>
 
 const char *const bench_modes[BENCH_MODE_COUNT] = {"burst", "continuous", "sustained"};
+
+problem_spec bench_spec_of(const bench_request *r, size_t index, problem_types types) {
+    problem_spec spec = r->base;
+    spec.types = types;
+    spec.m = r->sizes.shapes[index].m;
+    spec.n = r->sizes.shapes[index].n;
+    spec.k = r->sizes.shapes[index].k;
+    if (r->sizes.batches[index] > 0) spec.batch = r->sizes.batches[index];
+    return spec;
+}
 
 bool bench_on_device(const bench_request *r) {
     return r->device.own_memory && !r->transfers;
@@ -135,25 +144,18 @@ static double median_ratio(const double *above, const double *below, size_t coun
     return timing_summarize(ratios, count).median;
 }
 
-/* What the device says of itself while it still feels the work; the host's CPU says only its clock. */
-static void read_state(const bench_request *r, const bench_side *own, bench_result *result) {
-    double ignored;
-    if (r->device.own_memory && own->seconds < 0.1) bench_side_time(r, own, own->repeats, &ignored);
-    if (tess_read_state(r->ctx, &result->device_state) != TESS_OK) return;
-    if (!r->device.own_memory) result->device_state.clock_mhz = environment_clock_mhz();
-}
-
 static void time_sides(const bench_request *r, const bench_case *c, bench_side *sides, size_t side_count,
                        bench_result *result) {
     tess_status status;
-    size_t count = bench_sides_sample(r, sides, side_count, &status);
+    bench_watch watch = {0};
+    size_t count = bench_sides_sample(r, sides, side_count, &watch, &status);
     if (count == 0) {
         result->state = BENCH_STOPPED;
         result->why[0] = '\0';
         if (status != TESS_OK) note_failure(r, status, result);
         return;
     }
-    read_state(r, &sides[0], result);
+    result->device_state = bench_watch_end(&watch, r);
     /* The ratios first: a summary sorts the samples. */
     for (size_t i = 1; i < side_count; i++) {
         result->ratios[i - 1] = median_ratio(sides[i].samples, sides[0].samples, count);

@@ -19,8 +19,8 @@ static const args_option options[] = {
      "kernels by name, glob or number; 0 is the peer, auto the planner's choice"},
     {"sizes", "SIZES",
      "square sizes: 128:4096:x2, 1000:3000:500, 64,100,1000; default 128:2048:x2, to 4096 on a GPU"},
-    {"shape", "MxNxK[,...]", "shapes; may be given several times"},
-    {"shapes", "FILE", "shapes from a file, one a line, # begins a comment"},
+    {"shape", "MxNxK[xBATCH][,...]", "shapes; may be given several times"},
+    {"shapes", "FILE", "shapes from a file, one a line; or one of square, llm, skinny, deep-k, odd, batched"},
     {"type", "TYPE[,TYPE...]", "f32 f64 f16 bf16 i32 i8, or IN:OUT as bf16:f32; default f32"},
     {"batch", "N", "N products in one call"},
     {"layout", "nn|nt|tn|tt", "t: that one of A, B is stored column-major"},
@@ -37,12 +37,16 @@ static const args_option options[] = {
     {"transfers", NULL, "matrices in host memory: copies to and from a GPU are part of the time"},
     {"mode", "MODE",
      "burst: idle before each sample; continuous: none; sustained: half a second of one kernel"},
-    {"min-time", "SECONDS", "time to sample each case for; default 0.3, on a GPU 0.1"},
+    {"min-time", "SECONDS", "sample each case for at least so long; default 0.3, on a GPU 0.1"},
+    {"precision", "PERCENT", "and until the median is known so well; default 1"},
+    {"max-time", "SECONDS", "but no longer than this; default 5 times the least"},
     {"samples", "N", "take exactly N samples instead"},
+    {"repeat", "N", "measure everything N times, a row each"},
     {"no-verify", NULL, "time without checking the results first"},
     {"seed", "N", "of the random data; default 1"},
     {"cold", NULL, "flush the caches before each run"},
     ARGS_OUTPUT_ROWS,
+    {"append", NULL, "add the rows to the files of --csv and --json instead of replacing them"},
     ARGS_QUIET_ROW,
 };
 
@@ -55,7 +59,8 @@ const args_spec bench_spec = {
     "  tessera bench 3 2048         kernel number 3 on sizes 128, 256 ... 2048\n"
     "  tessera bench 0              the peer alone\n"
     "  tessera bench 'cpu_0[4-6]*' --sizes 1000 --type f32,f64 --csv -\n"
-    "  tessera bench 5 --device cuda --tile 16,32 --type f32,i32\n\n"
+    "  tessera bench 5 --device cuda --tile 16,32 --type f32,i32\n"
+    "  tessera bench 'mma_*' --type bf16     the ladder of tensor cores (f32: --compute tf32)\n\n"
     "Each case is verified, warmed up, and sampled in turns with the peers. Shown are the median time, its\n"
     "share of the device's measured peak (of its bandwidth too, where A or B is a vector), the noise ((90th\n"
     "- 10th percentile) / median) and the ratio, the median of all rounds: above 1 the peer is slower.\n"
@@ -133,7 +138,7 @@ static bool read_product(bench_request *r, const args *a) {
     int64_t seed = 1;
     int compute = TESS_COMPUTE_DEFAULT;
     r->base = (problem_spec){.batch = 1, .alpha = 1};
-    bool good = args_integer(a, "batch", 1, 1000000, &r->base.batch) &&
+    bool good = args_integer(a, "batch", 1, SIZES_BATCH_LARGEST, &r->base.batch) &&
                 args_choice(a, "layout", problem_layouts, 4, &r->base.layout) &&
                 args_integer(a, "ld-pad", 0, 1000000, &r->base.ld_pad) &&
                 args_real(a, "alpha", -1e30, 1e30, &r->base.alpha) &&
@@ -154,16 +159,29 @@ static bool allocate_flush(bench_request *r) {
     return r->flush != NULL;
 }
 
+/* How long each case is sampled, and how often. */
+static bool read_effort(bench_request *r, const args *a) {
+    double percent = 1;
+    r->min_time = r->device.own_memory ? 0.1 : 0.3;
+    r->repeats = 1;
+    if (!args_real(a, "min-time", 0, 3600, &r->min_time)) return false;
+    r->max_time = 5 * r->min_time;
+    if (!args_real(a, "max-time", 0, 36000, &r->max_time) || !args_real(a, "precision", 0, 100, &percent) ||
+        !args_integer(a, "samples", 1, BENCH_SAMPLES_MAX, &r->samples) ||
+        !args_integer(a, "repeat", 1, 100000, &r->repeats))
+        return false;
+    r->precision = percent / 100;
+    if (r->max_time >= r->min_time) return true;
+    say_error("--max-time is %g, which is less than the %g seconds of --min-time", r->max_time, r->min_time);
+    return false;
+}
+
 static bool read_method(bench_request *r, const args *a) {
     int mode = r->device.own_memory ? BENCH_CONTINUOUS : BENCH_BURST;
-    r->min_time = r->device.own_memory ? 0.1 : 0.3;
     r->verify = !args_given(a, "no-verify");
     r->cold = args_given(a, "cold");
     r->transfers = args_given(a, "transfers");
-    if (!args_real(a, "min-time", 0, 3600, &r->min_time) ||
-        !args_integer(a, "samples", 1, BENCH_SAMPLES_MAX, &r->samples) ||
-        !args_choice(a, "mode", bench_modes, BENCH_MODE_COUNT, &mode))
-        return false;
+    if (!read_effort(r, a) || !args_choice(a, "mode", bench_modes, BENCH_MODE_COUNT, &mode)) return false;
     r->mode = (bench_mode)mode;
     if (r->transfers && !r->device.own_memory) {
         say_error("--transfers times copies to a device and back, but %s computes in host memory",
@@ -175,6 +193,25 @@ static bool read_method(bench_request *r, const args *a) {
         return false;
     }
     return allocate_flush(r);
+}
+
+/* What the files say of how their rows were made. */
+static void describe_method(bench_request *r, const args *a) {
+    static const char *const without[] = {"csv", "json", "md", "append", "quiet"};
+    static const char *const modes[BENCH_MODE_COUNT] =
+        {"burst (idle before each sample)", "continuous (sample after sample)",
+         "sustained (half a second each, the second half counts)"};
+    char effort[96];
+    if (r->samples > 0)
+        snprintf(effort, sizeof effort, "%lld samples", (long long)r->samples);
+    else
+        snprintf(effort, sizeof effort, "%g s of samples, up to %g s until the median is known to %g %%",
+                 r->min_time, r->max_time, 100 * r->precision);
+    snprintf(r->method, sizeof r->method, "%s; %s; caches %s; %s", modes[r->mode], effort,
+             r->cold ? "cold" : "warm", bench_on_device(r) ? "events of the device" : "clock of the host");
+    args_show(a, without, sizeof without / sizeof *without, r->command, sizeof r->command);
+    r->out.method = r->method;
+    r->out.command = r->command;
 }
 
 /* Patterns that match nothing are no usage error: the same line works where the kernel exists. */
@@ -196,11 +233,19 @@ static int read_kernels(bench_request *r, const args *a) {
     return EXIT_FINE;
 }
 
+static bool read_append(output *out, const args *a) {
+    out->append = args_given(a, "append");
+    if (!out->append || out->csv != NULL || out->json != NULL) return true;
+    say_error("--append needs a file to add rows to: --csv FILE or --json FILE");
+    return false;
+}
+
 int bench_read_options(bench_request *r, const args *a) {
     *r = (bench_request){0};
     say_quiet(args_given(a, "quiet"));
-    if (!output_open(&r->out, a) || !bench_read_types(a, r->types, BENCH_TYPES_MAX, &r->type_count) ||
-        !bench_read_sizes(a, &r->sizes) || !read_product(r, a))
+    if (!output_open(&r->out, a) || !read_append(&r->out, a) ||
+        !bench_read_types(a, r->types, BENCH_TYPES_MAX, &r->type_count) || !bench_read_sizes(a, &r->sizes) ||
+        !read_product(r, a))
         return EXIT_USAGE;
     if (r->sizes.count > 0 && a->word_count > 1)
         return say_usage("MAXSIZE and --sizes or --shape exclude each other; give one");
@@ -208,6 +253,7 @@ int bench_read_options(bench_request *r, const args *a) {
     if (r->sizes.count == 0 && !add_default_sizes(a, &r->sizes, r->device.own_memory ? 4096 : 2048))
         return EXIT_USAGE;
     if (!read_threads(r, a) || !read_method(r, a)) return EXIT_USAGE;
+    describe_method(r, a);
     int status = bench_read_peers(r, args_text(a, "peer", NULL));
     if (status == EXIT_FINE) status = read_kernels(r, a);
     return status == EXIT_FINE ? bench_make_variants(r, a) : status;

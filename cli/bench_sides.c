@@ -172,13 +172,22 @@ static size_t keep_calibration(const bench_request *r, bench_side *sides, size_t
     return 1;
 }
 
+/* Whether an interval of 95 % about the median is as narrow as was asked for. */
+static bool precise(const bench_request *r, const bench_side *own, size_t count) {
+    double samples[BENCH_SAMPLES_MAX];
+    memcpy(samples, own->samples, count * sizeof *samples);
+    return timing_summarize(samples, count).interval <= r->precision;
+}
+
 static bool enough(const bench_request *r, const bench_side *own, size_t count) {
     if (r->samples > 0) return count >= (size_t)r->samples;
     if (count == BENCH_SAMPLES_MAX) return true;
-    return own->spent >= r->min_time && count >= fewest_samples(r, own->seconds);
+    if (own->spent < r->min_time || count < fewest_samples(r, own->seconds)) return false;
+    return own->spent >= r->max_time || precise(r, own, count);
 }
 
-size_t bench_sides_sample(const bench_request *r, bench_side *sides, size_t side_count, tess_status *status) {
+size_t bench_sides_sample(const bench_request *r, bench_side *sides, size_t side_count, bench_watch *watch,
+                          tess_status *status) {
     *status = TESS_OK;
     for (size_t i = 0; i < side_count; i++) {
         if (interrupt_came()) return 0;
@@ -189,6 +198,7 @@ size_t bench_sides_sample(const bench_request *r, bench_side *sides, size_t side
         for (size_t i = 0; i < side_count; i++) {
             if (interrupt_came()) return 0;
             if ((*status = take_sample(r, &sides[i], count, side_count > 1)) != TESS_OK) return 0;
+            if (i == 0) bench_watch_look(watch, r);
         }
     }
     return count;

@@ -3,6 +3,7 @@
 #define BENCH_SIDES_H
 
 #include "bench.h"
+#include "bench_watch.h"
 
 enum { BENCH_SAMPLES_MAX = 2000 };
 
@@ -24,9 +25,10 @@ typedef struct bench_side {
 tess_status bench_side_run(const bench_side *s);
 /* Whether the library takes this product. */
 bool bench_side_takes(const peer *blas, const problem *p);
-/* Samples the sides in turns. Returns how many each has: 0 if interrupted, or if *status says that one
- * failed. */
-size_t bench_sides_sample(const bench_request *r, bench_side *sides, size_t count, tess_status *status);
+/* Samples the sides in turns, and looks at the device after samples of the first. Returns how many each
+ * has: 0 if interrupted, or if *status says that one failed. */
+size_t bench_sides_sample(const bench_request *r, bench_side *sides, size_t count, bench_watch *watch,
+                          tess_status *status);
 /* Seconds of one product, timed once. */
 tess_status bench_side_time(const bench_request *r, const bench_side *s, int64_t repeats, double *seconds);
 /* Overwrites the caches of the host, if that was asked for. */

@@ -15,6 +15,7 @@ enum {
     RUN_NAME,
     RUN_TYPE,
     REPETITIONS,
+    REPETITION_INDEX,
     ITERATIONS,
     REAL_TIME,
     CPU_TIME,
@@ -67,7 +68,10 @@ enum {
     WORKSPACE_BYTES,
     MODE,
     GBYTES_S,
-    PCT_BANDWIDTH
+    PCT_BANDWIDTH,
+    INTERVAL_PCT,
+    CPU_MS,
+    REPEAT
 };
 
 const table_column bench_columns[] = {
@@ -75,6 +79,7 @@ const table_column bench_columns[] = {
     [RUN_NAME] = {"run_name", NULL, TABLE_TEXT, TABLE_IN_JSON, 0},
     [RUN_TYPE] = {"run_type", NULL, TABLE_TEXT, TABLE_IN_JSON, 0},
     [REPETITIONS] = {"repetitions", NULL, TABLE_COUNT, TABLE_IN_JSON, 0},
+    [REPETITION_INDEX] = {"repetition_index", NULL, TABLE_COUNT, TABLE_IN_JSON, 0},
     [ITERATIONS] = {"iterations", NULL, TABLE_COUNT, TABLE_IN_JSON, 0},
     [REAL_TIME] = {"real_time", NULL, TABLE_MILLIS, TABLE_IN_JSON, 0},
     [CPU_TIME] = {"cpu_time", NULL, TABLE_MILLIS, TABLE_IN_JSON, 0},
@@ -125,9 +130,12 @@ const table_column bench_columns[] = {
     [POWER_W] = {"power_w", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
     [THROTTLED] = {"throttled", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
     [WORKSPACE_BYTES] = {"workspace_bytes", NULL, TABLE_BYTES, TABLE_IN_FILES, 0},
-    [MODE] = {"mode", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
+    [MODE] = {"mode", "mode", TABLE_TEXT, TABLE_IN_FILES, 0},
     [GBYTES_S] = {"gbytes_s", NULL, TABLE_RATE, TABLE_IN_FILES, 0},
     [PCT_BANDWIDTH] = {"pct_bandwidth", NULL, TABLE_PERCENT, TABLE_IN_FILES, 0},
+    [INTERVAL_PCT] = {"interval_pct", NULL, TABLE_PERCENT, TABLE_IN_FILES, 0},
+    [CPU_MS] = {"cpu_ms", NULL, TABLE_MILLIS, TABLE_IN_FILES, 0},
+    [REPEAT] = {"repeat", "repeat", TABLE_COUNT, TABLE_IN_FILES, 0},
 };
 const size_t bench_column_count = sizeof bench_columns / sizeof *bench_columns;
 
@@ -168,7 +176,10 @@ void bench_prepare_table(table *t, const bench_request *r) {
     }
     if (!square) table_hide(t, SIZE);
     for (size_t column = M; square && column <= K; column++) table_hide(t, column);
-    if (r->base.batch == 1) table_hide(t, BATCH);
+    if (r->base.batch == 1 && !sizes_any_batch(&r->sizes)) table_hide(t, BATCH);
+    if (r->repeats == 1) table_hide(t, REPEAT);
+    /* On a terminal a line below the table says it. */
+    if (r->out.people) table_hide(t, MODE);
     if (r->base.layout == 0) table_hide(t, LAYOUT);
     if (!tuned) table_hide(t, PARAMS);
     if (r->device.own_memory) table_hide(t, THREADS_SHOWN);
@@ -227,6 +238,7 @@ static void set_times(table *t, const problem_spec *s, const bench_case *c, cons
     table_set_real(t, P90_MS, 1e3 * result->own.p90);
     table_set_real(t, NOISE_PCT, result->own.noise);
     table_set_real(t, NOISE_SHOWN, result->own.noise);
+    if (isfinite(result->own.interval)) table_set_real(t, INTERVAL_PCT, 100 * result->own.interval);
     table_set_real(t, CALL_MS, 1e3 * result->call);
     table_set_real(t, H2D_MS, 1e3 * result->to_device);
     table_set_real(t, D2H_MS, 1e3 * result->to_host);
@@ -252,7 +264,8 @@ static void set_peer(table *t, const problem_spec *s, const bench_case *c, const
 }
 
 /* What Google Benchmark's tools look for. */
-static void set_benchmark(table *t, const problem_spec *s, const bench_case *c, const bench_result *result) {
+static void set_benchmark(table *t, const bench_request *r, const problem_spec *s, const bench_case *c,
+                          const bench_result *result) {
     char name[256], type[16];
     problem_show_types(s->types, type);
     snprintf(name, sizeof name, "%s/%s/%" PRId64 "/%" PRId64 "/%" PRId64 "/threads:%d", result->kernel, type,
@@ -260,7 +273,8 @@ static void set_benchmark(table *t, const problem_spec *s, const bench_case *c, 
     table_set_text(t, NAME, name);
     table_set_text(t, RUN_NAME, name);
     table_set_text(t, RUN_TYPE, "iteration");
-    table_set_count(t, REPETITIONS, 1);
+    table_set_count(t, REPETITIONS, r->repeats);
+    table_set_count(t, REPETITION_INDEX, c->repeat - 1);
     table_set_count(t, ITERATIONS, result->iterations);
     table_set_real(t, REAL_TIME, 1e3 * result->own.median);
     table_set_real(t, CPU_TIME, 1e3 * result->cpu);
@@ -273,7 +287,7 @@ static void add_row(table *t, const bench_request *r, const bench_case *c, const
                     const bench_result *result) {
     bool right = result->state == BENCH_MEASURED;
     table_add_row(t);
-    set_benchmark(t, &p->spec, c, result);
+    set_benchmark(t, r, &p->spec, c, result);
     table_set_count(t, SCHEMA, 1);
     table_set_text(t, KERNEL, result->kernel);
     set_product(t, r, c, p);
@@ -287,6 +301,9 @@ static void add_row(table *t, const bench_request *r, const bench_case *c, const
         table_set_tone(t, VERIFIED, right ? TABLE_GOOD : TABLE_BAD);
     }
     table_set_text(t, MODE, bench_modes[r->mode]);
+    table_set_count(t, REPEAT, c->repeat);
+    /* While a device computes, the host only waits. */
+    if (right && !r->device.own_memory) table_set_real(t, CPU_MS, 1e3 * result->cpu);
 }
 
 void bench_add_rows(table *t, const bench_request *r, const bench_case *c, const problem *p,

@@ -34,8 +34,8 @@ const card cards_all[] = {
     {"GTX 1650", 75, 14, 1.665e9, 4, 64, 2, 64, 64, 32, 128e9, 1 << 20, 188, 434, 1},
     {"RTX 3070 Laptop", 86, 40, 1.62e9, 4, 128, 2, 64, 128, 32, 448e9, 4 << 20, 188, 434, 1},
     {"A100", 80, 108, 1.41e9, 4, 64, 32, 64, 128, 38, 1555e9, 40 << 20, 261, 466, 1},
-    {"H100", 90, 132, 1.98e9, 4, 128, 64, 64, 128, 29.5, 3350e9, 50 << 20, 263, 479, 1},
-    {"H200", 90, 132, 1.98e9, 4, 128, 64, 64, 128, 29.5, 4538e9, 60 << 20, 280, 688, 1},
+    {"H100", 90, 132, 1.98e9, 4, 128, 64, 64, 128, 29.8, 3350e9, 50 << 20, 263, 479, 1},
+    {"H200", 90, 132, 1.98e9, 4, 128, 64, 64, 128, 29.8, 4536e9, 60 << 20, 273, 680, 1},
     {"RTX 4090", 89, 128, 2.52e9, 4, 128, 2, 64, 128, 15.5, 1008e9, 72 << 20, 273, 541, 1},
     /* clang-format on */
 };
@@ -70,7 +70,7 @@ static void refuse(const char *name) {
         say_error("no GPU is known as '%s'. Known: %s", name, list);
 }
 
-const card *cards_find(const char *name) {
+const card *cards_match(const char *name) {
     char wanted[LONGEST], have[LONGEST];
     const card *part = NULL;
     int parts = 0;
@@ -80,9 +80,13 @@ const card *cards_find(const char *name) {
         if (strcmp(have, wanted) == 0) return &cards_all[i];
         if (wanted[0] != '\0' && strstr(have, wanted) != NULL) part = &cards_all[i], parts++;
     }
-    if (parts == 1) return part;
-    refuse(name);
-    return NULL;
+    return parts == 1 ? part : NULL;
+}
+
+const card *cards_find(const char *name) {
+    const card *found = cards_match(name);
+    if (found == NULL) refuse(name);
+    return found;
 }
 
 double cards_fma(const card *c, tess_type type) {

@@ -27,6 +27,8 @@ extern const size_t cards_count;
 /* The card of that name: case, spaces and the maker's name do not matter, and a part will do where only one card has it
  * ("p100", "rtx 3070"). NULL after a sentence that lists the names, with the nearest. */
 const card *cards_find(const char *name);
+/* The same without the sentence. */
+const card *cards_match(const char *name);
 
 /* Multiply-adds of a type, per clock and multiprocessor; operations a second of the whole card. */
 double cards_fma(const card *c, tess_type type);

@@ -4,6 +4,7 @@
  * interrupted measurement leaves none.
  */
 #include "bench.h"
+#include "bench_left.h"
 #include "bench_options.h"
 #include "commands.h"
 #include "interrupt.h"
@@ -32,7 +33,10 @@ typedef struct best {
 typedef struct progress {
     table t;
     size_t done, total;
+    bench_left left;
     bool failed, noisy;
+    size_t throttled; /* rows */
+    char reasons[96]; /* of the last of them */
     best best;
     bench_limits limits; /* for this type and number of threads */
     bool *refused;       /* per variant, for this type: noted once */
@@ -43,10 +47,12 @@ typedef struct progress {
 static const double NOISY = 20;
 
 static void show_shape(const problem_spec *s, char out[64]) {
+    int used;
     if (s->m == s->n && s->n == s->k)
-        snprintf(out, 64, "%" PRId64, s->m);
+        used = snprintf(out, 64, "%" PRId64, s->m);
     else
-        snprintf(out, 64, "%" PRId64 "x%" PRId64 "x%" PRId64, s->m, s->n, s->k);
+        used = snprintf(out, 64, "%" PRId64 "x%" PRId64 "x%" PRId64, s->m, s->n, s->k);
+    if (s->batch > 1) snprintf(out + used, 64 - (size_t)used, " by %" PRId64, s->batch);
 }
 
 static void keep_best(best *b, const problem_spec *s, const bench_case *c, const bench_result *result) {
@@ -89,6 +95,12 @@ static void note_refusal(const bench_variant *v, const bench_result *result) {
              v->params != NULL ? v->params : "", result->why);
 }
 
+static void note_throttled(progress *g, const bench_result *result) {
+    if (result->device_state.throttled[0] == '\0') return;
+    g->throttled++;
+    memcpy(g->reasons, result->device_state.throttled, sizeof g->reasons);
+}
+
 /* Turns a measurement into a row, a note, or neither. Returns false to stop. */
 static bool take_result(const bench_request *r, progress *g, const bench_case *c, size_t index,
                         const problem *p, const bench_result *result) {
@@ -112,6 +124,7 @@ static bool take_result(const bench_request *r, progress *g, const bench_case *c
     case BENCH_MEASURED:
         keep_best(&g->best, &p->spec, c, result);
         g->noisy = g->noisy || result->own.noise > NOISY;
+        note_throttled(g, result);
         if (problem_flops(&p->spec) > 0) g->per_flop[index] = result->own.median / problem_flops(&p->spec);
         break;
     }
@@ -122,11 +135,12 @@ static bool take_result(const bench_request *r, progress *g, const bench_case *c
 
 /* Returns false to stop. */
 static bool bench_one(const bench_request *r, progress *g, const bench_case *c, size_t index, problem *p) {
-    char shape[64];
+    char shape[64], left[32];
     bench_result result;
     show_shape(&p->spec, shape);
-    say_progress("[%zu/%zu] %s at %s", g->done, g->total,
-                 c->alone != NULL ? c->alone->name : c->variant->kernel->name, shape);
+    bench_left_show(&g->left, left, sizeof left);
+    say_progress("[%zu/%zu] %s at %s%s", g->done, g->total,
+                 c->alone != NULL ? c->alone->name : c->variant->kernel->name, shape, left);
     bench_measure(r, c, p, &result);
     return take_result(r, g, c, index, p, &result) && interrupt_came() == 0;
 }
@@ -153,7 +167,8 @@ static bool bench_peers(const bench_request *r, progress *g, bench_case c, size_
     return true;
 }
 
-static bool bench_shape(const bench_request *r, progress *g, const problem_spec *spec, int threads) {
+static bool bench_shape(const bench_request *r, progress *g, const problem_spec *spec, int threads,
+                        int64_t repeat) {
     problem p;
     bool peer_right[BENCH_PEERS_MAX] = {0};
     bool go_on = problem_open(&p, spec, bench_memory(r));
@@ -161,11 +176,15 @@ static bool bench_shape(const bench_request *r, progress *g, const problem_spec 
     for (size_t i = 0; go_on && i < r->peer_count; i++)
         peer_right[i] = bench_peer_is_right(r, &r->peers[i], &p, &g->failed);
     for (size_t i = 0; go_on && i < r->variant_count; i++) {
-        const bench_case c = {.variant = &r->variants[i], .threads = threads, .limits = g->limits};
+        const bench_case c = {.variant = &r->variants[i],
+                              .threads = threads,
+                              .repeat = repeat,
+                              .limits = g->limits};
         g->done++;
-        if (too_slow(r, g, &c, i, spec)) continue;
-        go_on = kernels_is_peer(c.variant->kernel) ? bench_peers(r, g, c, i, &p, peer_right)
-                                                   : bench_kernel(r, g, c, i, &p, peer_right);
+        if (!too_slow(r, g, &c, i, spec))
+            go_on = kernels_is_peer(c.variant->kernel) ? bench_peers(r, g, c, i, &p, peer_right)
+                                                       : bench_kernel(r, g, c, i, &p, peer_right);
+        bench_left_take(&g->left, r, spec);
     }
     problem_free(&p);
     return go_on;
@@ -208,13 +227,11 @@ static bool bench_ladder(const bench_request *r, progress *g, problem_types type
     g->limits = measure_limits(r, types);
     memset(g->refused, 0, r->variant_count * sizeof *g->refused);
     memset(g->per_flop, 0, r->variant_count * sizeof *g->per_flop);
-    for (size_t i = 0; go_on && i < r->sizes.count; i++) {
-        problem_spec spec = r->base;
-        spec.types = types;
-        spec.m = r->sizes.shapes[i].m;
-        spec.n = r->sizes.shapes[i].n;
-        spec.k = r->sizes.shapes[i].k;
-        go_on = bench_shape(r, g, &spec, threads);
+    for (int64_t repeat = 1; go_on && repeat <= r->repeats; repeat++) {
+        for (size_t i = 0; go_on && i < r->sizes.count; i++) {
+            problem_spec spec = bench_spec_of(r, i, types);
+            go_on = bench_shape(r, g, &spec, threads, repeat);
+        }
     }
     say_progress_end();
     print_best(r, &g->best, types, threads);
@@ -222,7 +239,10 @@ static bool bench_ladder(const bench_request *r, progress *g, problem_types type
 }
 
 static void bench_everything(const bench_request *r, progress *g) {
-    g->total = r->type_count * r->threads_count * r->sizes.count * r->variant_count;
+    g->total = r->type_count * r->threads_count * r->sizes.count * r->variant_count * (size_t)r->repeats;
+    /* The first question may load a library: that must not happen between two samples. */
+    (void)tess_read_state(r->ctx, &(tess_device_state){.throttled = ""});
+    bench_left_begin(&g->left, r);
     for (size_t i = 0; i < r->type_count; i++)
         for (size_t j = 0; j < r->threads_count; j++)
             if (!bench_ladder(r, g, r->types[i], r->threads[j])) return;
@@ -238,6 +258,11 @@ static int finish(const bench_request *r, progress *g) {
         snprintf(data, sizeof data, "%s; seed %" PRIu64, PROBLEM_DATA_SENTENCE, r->base.seed);
         if (!output_write(&r->out, &g->t, "benchmarks", &r->device, data)) g->failed = true;
     }
+    if (r->out.people && g->t.row_count > 0)
+        printf("timed in mode %s, caches %s\n", bench_modes[r->mode], r->cold ? "cold" : "warm");
+    if (g->throttled > 0)
+        say_note("clocks were held back in %zu case%s (%s); the column 'throttled' marks them", g->throttled,
+                 g->throttled == 1 ? "" : "s", g->reasons);
     if (g->noisy)
         say_note("some rows are noisier than %.0f%%: something else uses this machine; run again when it is "
                  "idle",
@@ -261,9 +286,13 @@ int bench_run(const args *a) {
                       .per_flop = calloc(r.variant_count + 1, sizeof *g.per_flop)};
         table_open(&g.t, bench_columns, bench_column_count);
         bench_prepare_table(&g.t, &r);
-        interrupt_watch();
-        if (g.refused != NULL && g.per_flop != NULL) bench_everything(&r, &g);
-        status = finish(&r, &g);
+        if (r.out.append && !output_could_append(&r.out, &g.t)) {
+            status = EXIT_USAGE;
+        } else {
+            interrupt_watch();
+            if (g.refused != NULL && g.per_flop != NULL) bench_everything(&r, &g);
+            status = finish(&r, &g);
+        }
         table_close(&g.t);
         free(g.refused);
         free(g.per_flop);

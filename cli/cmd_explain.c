@@ -18,6 +18,7 @@ static const args_option options[] = {
     {"gpu", "NAME", "predict for this GPU; default H200. An unknown name lists those there are"},
     {"against", "KERNEL", "compare with this kernel instead of the one its header names"},
     {"params", "NAME=VALUE,...", "parameters of the kernel"},
+    {"compute", "MODE", "how f32 may be computed: default, f32-strict, tf32 or bf16"},
     {"measured", "FILE", "predict every rate in a CSV file, and show the error"},
     ARGS_OUTPUT_ROWS,
     ARGS_QUIET_ROW,
@@ -45,7 +46,8 @@ static bool read_shape(const args *a, sizes_shape *shape) {
     }
     bool good = shapes != NULL ? sizes_add_shapes(&list, shapes)
                                : sizes_add_squares(&list, squares != NULL ? squares : "4096");
-    if (good && (list.count != 1 || list.shapes[0].m < 1 || list.shapes[0].n < 1 || list.shapes[0].k < 1)) {
+    if (good && (list.count != 1 || list.batches[0] > 0 || list.shapes[0].m < 1 || list.shapes[0].n < 1 ||
+                 list.shapes[0].k < 1)) {
         say_error("one product of at least 1x1x1 is explained, not '%s'", shapes != NULL ? shapes : squares);
         good = false;
     }
@@ -56,7 +58,10 @@ static bool read_shape(const args *a, sizes_shape *shape) {
 
 static bool read_case(const args *a, explain_case *c) {
     const char *type = args_text(a, "type", "f32");
+    int compute = TESS_COMPUTE_DEFAULT;
     c->params = args_text(a, "params", NULL);
+    if (!args_choice(a, "compute", problem_computes, 4, &compute)) return false;
+    c->compute = (tess_compute)compute;
     c->on = cards_find(args_text(a, "gpu", "H200"));
     if (c->on == NULL || !read_shape(a, &c->shape)) return false;
     if (!problem_parse_types(type, &c->types)) {

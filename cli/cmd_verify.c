@@ -27,10 +27,12 @@ static const args_option options[] = {
     {"max-size", "N", "largest size of a random shape; default 160"},
     {"layout", "nn|nt|tn|tt", "only this layout"},
     {"ld-pad", "N", "only this many unused elements after each row"},
+    {"misalign", "N", "only matrices that begin N elements after an aligned address"},
     {"batch", "N", "only batches of N"},
     {"alpha", "NUMBER", "only this alpha (then beta is 0 unless given)"},
     {"beta", "NUMBER", "only this beta (then alpha is 1 unless given)"},
     {"params", "NAME=N[,...]", "parameters of the kernel, see list --long"},
+    {"compute", "MODE", "how f32 may be computed: default, f32-strict, tf32 or bf16"},
     {"threads", "N", "number of threads; of a CPU only"},
     {"transfers", NULL, "matrices in host memory, which the library copies to a GPU and back"},
     {"seed", "N", "of shapes and data; default 1"},
@@ -46,12 +48,13 @@ const args_spec verify_spec = {
     "Each case runs twice: on random data, where every element must lie within its error bound, and on\n"
     "integers whose sums are exact, where every bit must be right. C is poisoned with NaN where it must not\n"
     "be read. A failure prints the command that repeats it.\n"
+    "Kernels that multiply f32 only as TF32 are allowed to, and the bound then counts that.\n"
     "With --device sim GPU kernels run on the CPU, thread by thread, and every access is checked: races,\n"
     "barriers that not all threads reach, memory out of bounds, misaligned or never written.\n",
     options,
     sizeof options / sizeof *options};
 
-enum { KERNEL, TYPE, CASES, FAILED, REL_ERROR, MAX_ERROR, BOUND, RESULT };
+enum { KERNEL, TYPE, CASES, FAILED, REL_ERROR, MAX_ERROR, BOUND, RESULT, COMPUTE };
 static const table_column columns[] = {
     [KERNEL] = {"kernel", "kernel", TABLE_TEXT, TABLE_IN_FILES, 0},
     [TYPE] = {"type", "type", TABLE_TEXT, TABLE_IN_FILES, 8},
@@ -61,6 +64,7 @@ static const table_column columns[] = {
     [MAX_ERROR] = {"max_error", "max. error", TABLE_ERROR, TABLE_IN_FILES, 0},
     [BOUND] = {"bound_pct", "of bound", TABLE_PERCENT, TABLE_IN_FILES, 0},
     [RESULT] = {"result", "result", TABLE_TEXT, TABLE_IN_FILES, 0},
+    [COMPUTE] = {"compute", NULL, TABLE_TEXT, TABLE_IN_FILES, 0},
 };
 /* Further failures of one row are counted, not described. */
 enum { DESCRIBED = 3 };
@@ -73,7 +77,8 @@ typedef struct request {
     size_t type_count;
     verify_choice choice;
     verify_cases cases;
-    tess_options options;
+    tess_options options; /* without the kernel; compute is f32's */
+    bool compute_given;
     int64_t threads; /* 0: the default */
     bool transfers;
     char file[1024]; /* of --file */
@@ -95,10 +100,11 @@ static void print_replay(const request *r, const tess_kernel_info *kernel, const
     say_error("%s is wrong: %s", kernel->name, why);
     fprintf(stderr,
             "  repeat it with: tessera verify %s%s --device %s --type %s --shape %" PRId64 "x%" PRId64
-            "x%" PRId64 " --layout %s --ld-pad %" PRId64 " --batch %" PRId64
+            "x%" PRId64 " --layout %s --ld-pad %" PRId64 " --misalign %" PRId64 " --batch %" PRId64
             " --alpha %.17g --beta %.17g --seed %" PRIu64,
             verify_sim_is_file(kernel) ? "--file " : "", kernel->name, r->device.name, type, s->m, s->n, s->k,
-            problem_layouts[s->layout], s->ld_pad, s->batch, s->alpha, s->beta, s->seed);
+            problem_layouts[s->layout], s->ld_pad, s->misalign, s->batch, s->alpha, s->beta, s->seed);
+    if (s->compute != TESS_COMPUTE_DEFAULT) fprintf(stderr, " --compute %s", problem_computes[s->compute]);
     if (!r->device.own_memory) fprintf(stderr, " --threads %d", tess_threads(r->ctx));
     if (r->transfers) fprintf(stderr, " --transfers");
     if (r->options.params != NULL) fprintf(stderr, " --params %s", r->options.params);
@@ -128,13 +134,36 @@ static bool is_refusal(const tess_kernel_info *kernel, tess_status status, bool 
     return status == TESS_ERROR_KERNEL || status == TESS_ERROR_TYPE;
 }
 
+static tess_options options_for(const request *r, const tess_kernel_info *kernel, tess_compute compute) {
+    tess_options choice = r->options;
+    choice.kernel = kernel->number < 0 ? NULL : kernel->name;
+    choice.compute = compute;
+    return choice;
+}
+
+/* Whether the kernel takes some product of f32 in this mode. */
+static bool takes_f32(const request *r, const tess_kernel_info *kernel, tess_compute compute) {
+    tess_matrix M = tess_view_row_major(TESS_F32, 1, 1, NULL, 0);
+    tess_options choice = options_for(r, kernel, compute);
+    tess_plan *plan = NULL;
+    bool taken = tess_plan_gemm(r->ctx, &M, &M, &M, NULL, &choice, &plan) == TESS_OK;
+    tess_free_plan(plan);
+    return taken;
+}
+
+/* The mode a type is checked in: what was asked for, and only for f32; TF32 where a kernel needs it. */
+static tess_compute compute_for(const request *r, const tess_kernel_info *kernel, problem_types types) {
+    if (types.in != TESS_F32) return TESS_COMPUTE_DEFAULT;
+    if (r->compute_given || takes_f32(r, kernel, TESS_COMPUTE_DEFAULT)) return r->options.compute;
+    return takes_f32(r, kernel, TESS_COMPUTE_TF32) ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT;
+}
+
 /* One product on both kinds of data. Returns false only if the run cannot go on. */
 static bool run_case(const request *r, const tess_kernel_info *kernel, const problem_spec *spec, tally *sum) {
     problem p;
     tess_plan *plan = NULL;
     char why[PROBLEM_SENTENCE] = "";
-    tess_options choice = r->options;
-    choice.kernel = kernel->number < 0 ? NULL : kernel->name;
+    tess_options choice = options_for(r, kernel, spec->compute);
     bool on_device = r->device.own_memory && !r->transfers;
     if (!problem_open(&p, spec, on_device ? r->ctx : NULL)) {
         problem_free(&p);
@@ -158,7 +187,7 @@ static bool run_case(const request *r, const tess_kernel_info *kernel, const pro
 }
 
 static void add_row(const request *r, table *t, const tess_kernel_info *kernel, problem_types types,
-                    const tally *sum) {
+                    tess_compute compute, const tally *sum) {
     char type[16];
     problem_show_types(types, type);
     if (sum->cases == 0) {
@@ -175,6 +204,7 @@ static void add_row(const request *r, table *t, const tess_kernel_info *kernel, 
     table_set_real(t, MAX_ERROR, sum->max_error);
     table_set_real(t, BOUND, 100 * sum->used);
     table_set_text(t, RESULT, sum->failed == 0 ? "PASS" : "FAIL");
+    table_set_text(t, COMPUTE, problem_computes[compute]);
     table_set_tone(t, RESULT, sum->failed == 0 ? TABLE_GOOD : TABLE_BAD);
     if (r->out.people) table_print(t, stdout);
 }
@@ -186,10 +216,13 @@ static bool verify_row(request *r, table *t, const tess_kernel_info *kernel, pro
     char type[16];
     problem_show_types(types, type);
     say_progress("%s %s: %zu cases", kernel->name, type, r->cases.count);
-    verify_sim_settle(&r->ctx, &r->device, kernel, types, &r->options);
+    tess_compute compute = compute_for(r, kernel, types);
+    tess_options choice = options_for(r, kernel, compute);
+    verify_sim_settle(&r->ctx, &r->device, types, &choice);
     for (size_t i = 0; i < r->cases.count; i++) {
         problem_spec spec = r->cases.specs[i];
         spec.types = types;
+        spec.compute = compute;
         if (interrupt_came()) return false;
         if (!run_case(r, kernel, &spec, &sum)) {
             (*failed)++;
@@ -197,7 +230,7 @@ static bool verify_row(request *r, table *t, const tess_kernel_info *kernel, pro
         }
     }
     *failed += sum.failed;
-    add_row(r, t, kernel, types, &sum);
+    add_row(r, t, kernel, types, compute, &sum);
     memcpy(refusal, sum.refusal, PROBLEM_SENTENCE);
     return true;
 }
@@ -215,8 +248,14 @@ static bool verify_kernel(request *r, table *t, const tess_kernel_info *kernel, 
 
 static bool read_choice(request *r, const args *a) {
     int64_t seed = 1;
+    int compute = TESS_COMPUTE_DEFAULT;
     verify_choice *c = &r->choice;
-    *c = (verify_choice){.random = 32, .max_size = 160, .layout = -1, .ld_pad = -1, .alpha = 1};
+    *c = (verify_choice){.random = 32,
+                         .max_size = 160,
+                         .layout = -1,
+                         .ld_pad = -1,
+                         .misalign = -1,
+                         .alpha = 1};
     c->scaled = args_given(a, "alpha") || args_given(a, "beta");
     r->options.params = args_text(a, "params", NULL);
     bool good =
@@ -224,10 +263,14 @@ static bool read_choice(request *r, const args *a) {
         args_integer(a, "max-size", 0, 100000, &c->max_size) &&
         args_choice(a, "layout", problem_layouts, 4, &c->layout) &&
         args_integer(a, "ld-pad", 0, 1000000, &c->ld_pad) &&
+        args_integer(a, "misalign", 0, 1000000, &c->misalign) &&
+        args_choice(a, "compute", problem_computes, 4, &compute) &&
         args_integer(a, "batch", 1, 1000000, &c->batch) && args_real(a, "alpha", -1e30, 1e30, &c->alpha) &&
         args_real(a, "beta", -1e30, 1e30, &c->beta) && args_integer(a, "threads", 1, 1024, &r->threads) &&
         args_integer(a, "seed", 0, INT64_MAX, &seed);
     c->seed = (uint64_t)seed;
+    r->options.compute = (tess_compute)compute;
+    r->compute_given = args_given(a, "compute");
     return good;
 }
 
@@ -245,7 +288,7 @@ static bool read_kernels(request *r, const args *a) {
     if (patterns != NULL && !kernels_add(&r->kernels, family, patterns)) return false;
     if (args_given(a, "file") && !verify_sim_add_file(&r->kernels, args_text(a, "file", ""), r->file))
         return false;
-    if (!r->kernels.chosen) return kernels_add_ladder(&r->kernels, family) && kernels_add_auto(&r->kernels);
+    if (!r->kernels.chosen) return kernels_add_ours(&r->kernels, family) && kernels_add_auto(&r->kernels);
     for (size_t i = 0; i < r->kernels.count; i++) {
         if (!kernels_is_peer(&r->kernels.kernels[i])) continue;
         say_error("kernel 0 is the peer, which verify does not run; bench checks it before it times it");

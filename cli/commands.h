@@ -13,13 +13,15 @@ typedef struct command {
 extern const command commands[];
 extern const size_t command_count;
 
-extern const args_spec devices_spec, list_spec, bench_spec, explain_spec, verify_spec, multiply_spec,
-    cache_spec;
+extern const args_spec devices_spec, list_spec, bench_spec, compare_spec, explain_spec, report_spec,
+    verify_spec, multiply_spec, cache_spec;
 int devices_run(const args *a);
 int list_run(const args *a);
 int bench_run(const args *a);
+int compare_run(const args *a);
 int verify_run(const args *a);
 int explain_run(const args *a);
+int report_run(const args *a);
 int multiply_run(const args *a);
 int cache_run(const args *a);
 

@@ -56,18 +56,63 @@ static const char *scaling_enabled(void) {
     return strcmp(line, "performance") == 0 ? "false" : "true";
 }
 
-static void print_field(FILE *stream, const char *name, const char *text) {
-    fprintf(stream, "    \"%s\": ", name);
-    table_print_json_text(text, stream);
-    fputs(",\n", stream);
+/* Where facts go, and in which form: fields of a JSON object, or remarks of a CSV file. */
+typedef struct facts {
+    FILE *stream;
+    bool json;
+} facts;
+
+static void print_field(const facts *f, const char *name, const char *text) {
+    if (!f->json) {
+        fprintf(f->stream, "# %s: %s\n", name, text);
+        return;
+    }
+    fprintf(f->stream, "    \"%s\": ", name);
+    table_print_json_text(text, f->stream);
+    fputs(",\n", f->stream);
 }
 
-static void print_date(FILE *stream) {
+/* A number, true or false; remarks leave out what is null. */
+static void print_word(const facts *f, const char *name, const char *word) {
+    if (f->json)
+        fprintf(f->stream, "    \"%s\": %s,\n", name, word);
+    else if (strcmp(word, "null") != 0)
+        fprintf(f->stream, "# %s: %s\n", name, word);
+}
+
+/* Fields of an object within the object; in a remark its name stands before theirs. */
+typedef struct group {
+    const facts *f;
+    const char *name, *separator;
+} group;
+
+static group begin_group(const facts *f, const char *name) {
+    if (f->json) fprintf(f->stream, "    \"%s\": {", name);
+    return (group){f, name, ""};
+}
+
+static void print_in_group(group *g, const char *name, const char *text) {
+    if (!g->f->json) {
+        fprintf(g->f->stream, "# %s.%s: %s\n", g->name, name, text);
+        return;
+    }
+    fputs(g->separator, g->f->stream);
+    table_print_json_text(name, g->f->stream);
+    fputs(": ", g->f->stream);
+    table_print_json_text(text, g->f->stream);
+    g->separator = ", ";
+}
+
+static void end_group(const group *g) {
+    if (g->f->json) fputs("},\n", g->f->stream);
+}
+
+static void print_date(const facts *f) {
     char date[64] = "unknown";
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local) != NULL) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S%z", &local);
-    print_field(stream, "date", date);
+    print_field(f, "date", date);
 }
 
 static void print_caches(FILE *stream, const tess_device_info *device) {
@@ -87,6 +132,19 @@ static void print_caches(FILE *stream, const tess_device_info *device) {
     fputs("],\n", stream);
 }
 
+static void print_load(const facts *f) {
+    double load[3] = {0};
+    char text[96] = "";
+    size_t used = 0;
+    int loads = getloadavg(load, 3);
+    for (int i = 0; i < loads; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.2f", i > 0 ? ", " : "", load[i]);
+    if (f->json)
+        fprintf(f->stream, "    \"load_avg\": [%s],\n", text);
+    else
+        print_field(f, "load_avg", text);
+}
+
 /* Variables that change what NVIDIA's libraries do. */
 static bool is_nvidia_variable(const char *entry) {
     static const char *const prefixes[] = {"NVIDIA_TF32_", "CUBLAS_",      "CUBLASLT_",   "CUDA_VISIBLE_",
@@ -96,36 +154,29 @@ static bool is_nvidia_variable(const char *entry) {
     return false;
 }
 
-static void print_variables(FILE *stream) {
-    const char *separator = "";
-    fputs("    \"environment\": {", stream);
+static void print_variables(const facts *f) {
+    group g = begin_group(f, "environment");
+    char name[128];
     for (char **entry = environ; *entry != NULL; entry++) {
         const char *equals = strchr(*entry, '=');
         if (equals == NULL || !is_nvidia_variable(*entry)) continue;
-        fprintf(stream, "%s\"%.*s\": ", separator, (int)(equals - *entry), *entry);
-        table_print_json_text(equals + 1, stream);
-        separator = ", ";
+        snprintf(name, sizeof name, "%.*s", (int)(equals - *entry), *entry);
+        print_in_group(&g, name, equals + 1);
     }
-    fputs("},\n", stream);
+    end_group(&g);
 }
 
-static void print_libraries(FILE *stream) {
+static void print_libraries(const facts *f) {
+    group g = begin_group(f, "libraries");
     tess_library_info l;
-    const char *separator = "";
-    fputs("    \"libraries\": {", stream);
-    for (int i = 0; i < tess_count_libraries(); i++) {
-        if (tess_describe_library(i, &l) != TESS_OK || l.path[0] == '\0') continue;
-        fputs(separator, stream);
-        table_print_json_text(l.name, stream);
-        fputs(": ", stream);
-        table_print_json_text(l.version, stream);
-        separator = ", ";
-    }
-    fputs("},\n", stream);
+    for (int i = 0; i < tess_count_libraries(); i++)
+        if (tess_describe_library(i, &l) == TESS_OK && l.path[0] != '\0')
+            print_in_group(&g, l.name, l.version);
+    end_group(&g);
 }
 
 /* The GPU of that name, what it is used through, and what might change its results. */
-static void print_gpu(FILE *stream, const char *name) {
+static void print_gpu(const facts *f, const char *name) {
     tess_device_info d;
     tess_gpu_info gpu;
     char text[32];
@@ -134,49 +185,68 @@ static void print_gpu(FILE *stream, const char *name) {
         index++;
     if (index == count || tess_describe_gpu(index, &gpu) != TESS_OK) return;
     snprintf(text, sizeof text, "%d.%d", gpu.compute_major, gpu.compute_minor);
-    print_field(stream, "compute_capability", text);
-    fprintf(stream, "    \"multiprocessors\": %d,\n    \"driver_cuda\": %d,\n    \"nvrtc\": %d,\n", gpu.sms,
-            gpu.driver_version, gpu.compiler_version);
-    print_libraries(stream);
-    print_variables(stream);
+    print_field(f, "compute_capability", text);
+    const struct {
+        const char *name;
+        int value;
+    } numbers[] = {{"multiprocessors", gpu.sms},
+                   {"driver_cuda", gpu.driver_version},
+                   {"nvrtc", gpu.compiler_version}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        snprintf(text, sizeof text, "%d", numbers[i].value);
+        print_word(f, numbers[i].name, text);
+    }
+    print_libraries(f);
+    print_variables(f);
 }
 
-void environment_print_json(FILE *stream, const tess_device_info *device, const char *data) {
+static void print_host(const facts *f, const tess_device_info *device) {
+    char text[32] = "null";
+    double mhz = environment_clock_mhz();
+    print_field(f, "executable", "tessera");
+    if (!isnan(mhz)) snprintf(text, sizeof text, "%.0f", mhz);
+    print_word(f, "mhz_per_cpu", text);
+    snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    print_word(f, "num_cpus", text);
+    print_word(f, "cpu_scaling_enabled", scaling_enabled());
+    if (f->json) print_caches(f->stream, device);
+    print_load(f);
+}
+
+static void print_facts(const facts *f, const tess_device_info *device, const environment_run *run) {
     struct utsname os;
     char text[512];
-    double load[3] = {0};
     bool have_os = uname(&os) == 0;
-    double mhz = environment_clock_mhz();
-    fputs("{\n", stream);
-    print_date(stream);
-    print_field(stream, "host_name", have_os ? os.nodename : "unknown");
-    print_field(stream, "executable", "tessera");
-    fprintf(stream, "    \"num_cpus\": %ld,\n", sysconf(_SC_NPROCESSORS_ONLN));
-    if (isnan(mhz))
-        fputs("    \"mhz_per_cpu\": null,\n", stream);
-    else
-        fprintf(stream, "    \"mhz_per_cpu\": %.0f,\n", mhz);
-    fprintf(stream, "    \"cpu_scaling_enabled\": %s,\n", scaling_enabled());
-    print_caches(stream, device);
-    int loads = getloadavg(load, 3);
-    fputs("    \"load_avg\": [", stream);
-    for (int i = 0; i < loads; i++) fprintf(stream, "%s%.2f", i > 0 ? ", " : "", load[i]);
-    fputs("],\n", stream);
-    print_field(stream, "library_version", tess_version());
+    print_date(f);
+    /* Files that are kept for others to read are CSV: they do not name the machine. */
+    if (f->json) print_field(f, "host_name", have_os ? os.nodename : "unknown");
+    print_host(f, device);
+    print_field(f, "library_version", tess_version());
 #ifdef __OPTIMIZE__
-    print_field(stream, "library_build_type", "release");
+    print_field(f, "library_build_type", "release");
 #else
-    print_field(stream, "library_build_type", "debug");
+    print_field(f, "library_build_type", "debug");
 #endif
-    print_field(stream, "device", device->name);
-    print_field(stream, "model", device->model);
-    print_field(stream, "isa", device->isa);
-    print_gpu(stream, device->name);
+    print_field(f, "device", device->name);
+    print_field(f, "model", device->model);
+    print_field(f, "isa", device->isa);
+    print_gpu(f, device->name);
     snprintf(text, sizeof text, "%s %s %s", have_os ? os.sysname : "unknown", have_os ? os.release : "",
              have_os ? os.machine : "");
-    print_field(stream, "os", text);
-    print_field(stream, "compiler", environment_compiler());
-    print_field(stream, "revision", environment_revision());
-    if (data != NULL) print_field(stream, "data", data);
+    print_field(f, "os", text);
+    print_field(f, "compiler", environment_compiler());
+    print_field(f, "revision", environment_revision());
+    if (run->data != NULL) print_field(f, "data", run->data);
+    if (run->method != NULL) print_field(f, "method", run->method);
+    if (run->command != NULL) print_field(f, "command", run->command);
+}
+
+void environment_print_json(FILE *stream, const tess_device_info *device, const environment_run *run) {
+    fputs("{\n", stream);
+    print_facts(&(facts){stream, true}, device, run);
     fputs("    \"json_schema_version\": 1\n  }", stream);
+}
+
+void environment_print_remarks(FILE *stream, const tess_device_info *device, const environment_run *run) {
+    print_facts(&(facts){stream, false}, device, run);
 }

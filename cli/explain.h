@@ -24,6 +24,7 @@ typedef struct explain_case {
     problem_types types;
     sizes_shape shape;
     const char *params; /* as in tess_options; NULL: the kernel's own */
+    tess_compute compute;
 } explain_case;
 
 typedef struct explain_rung {
@@ -88,6 +89,8 @@ bool explain_find_kernel(const char *name, tess_kernel_info *kernel);
 extern const table_column explain_ladder_columns[];
 extern const size_t explain_ladder_column_count;
 bool explain_ladder_add(table *t, const explain_case *asked);
+/* Whether a kernel is a rung of the type asked for: kernels that take only vectors are not. */
+bool explain_is_rung(const tess_kernel_info *kernel, const explain_case *asked);
 
 extern const table_column explain_measured_columns[];
 extern const size_t explain_measured_column_count;

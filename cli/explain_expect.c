@@ -26,6 +26,7 @@ const explain_counter explain_counters[] = {
     COUNTER(shared_store_instructions),
     COUNTER(shared_store_wavefronts),
     COUNTER(shared_store_conflicts),
+    COUNTER(mma_instructions),
     COUNTER(barriers),
     COUNTER(flops),
     COUNTER(flops_issued),

@@ -76,10 +76,12 @@ static const explain_rung *find_rung(explain_rung *const *rungs, size_t count, c
     return NULL;
 }
 
-/* Kernels that take only vectors, and types that a rung does not have, are left out. */
-static bool is_rung(const tess_kernel_info *kernel, const explain_case *asked) {
+bool explain_is_rung(const tess_kernel_info *kernel, const explain_case *asked) {
     char types[16];
     problem_show_types(asked->types, types);
+    bool rounds = asked->types.in == TESS_F32 && kernels_is_tensor(kernel); /* which has to be allowed */
+    if (rounds && (asked->compute == TESS_COMPUTE_DEFAULT || asked->compute == TESS_COMPUTE_F32_STRICT))
+        return false;
     return strncmp(kernel->name, "vector", 6) != 0 && strstr(kernel->types, types) != NULL;
 }
 
@@ -87,9 +89,9 @@ bool explain_ladder_add(table *t, const explain_case *asked) {
     explain_rung *rungs[RUNGS_MOST];
     kernels_list list = {0};
     size_t count = 0;
-    bool good = kernels_add_ladder(&list, "gpu");
+    bool good = kernels_add_ours(&list, "gpu");
     for (size_t i = 0; good && i < list.count && count < RUNGS_MOST; i++) {
-        if (!is_rung(&list.kernels[i], asked)) continue;
+        if (!explain_is_rung(&list.kernels[i], asked)) continue;
         say_progress("%s", list.kernels[i].name);
         rungs[count] = explain_rung_open(asked, &list.kernels[i]);
         good = rungs[count] != NULL;

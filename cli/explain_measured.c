@@ -1,11 +1,10 @@
-/* explain_measured.c: predictions beside rates that somebody measured, row by row of a CSV file.
+/* explain_measured.c: predictions beside rates that somebody measured, row by row of a file of results.
  *
- * Invariant: columns are found by name; a row that cannot be predicted is an error, not left out. Lines that begin with
- * '#' are remarks. */
+ * Invariant: a row that cannot be predicted is an error, not left out. */
 #include "explain.h"
+#include "results.h"
 #include "say.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,102 +23,29 @@ const table_column explain_measured_columns[] = {
 const size_t explain_measured_column_count =
     sizeof explain_measured_columns / sizeof *explain_measured_columns;
 
-enum {
-    F_KERNEL,
-    F_PARAMS,
-    F_TYPE,
-    F_M,
-    F_N,
-    F_K,
-    F_GFLOPS,
-    F_GPU,
-    FIELDS,
-    COLUMNS_MOST = 96,
-    ROWS_MOST = 4096
-};
-static const char *const field_names[FIELDS] = {"kernel", "params", "type", "m", "n", "k", "gflops", "gpu"};
-
-/* A file of rates, line by line. */
-typedef struct reader {
-    FILE *stream;
-    const char *name;
-    int places[FIELDS]; /* the column of each field; -1: none */
-    char line[4096];
-    const char *fields[FIELDS];
-    int line_number;
-} reader;
-
-/* Cuts a line into its cells, in place; returns how many. Quotes are not used in such files but around lists. */
-static int cut(char *line, char *cells[COLUMNS_MOST]) {
-    int count = 0;
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *rest = line, *cell; count < COLUMNS_MOST && rest != NULL;) {
-        if (*rest == '"') {
-            cell = rest + 1;
-            rest = strchr(cell, '"');
-            if (rest != NULL) *rest++ = '\0', rest = strchr(rest, ',');
-            if (rest != NULL) rest++;
-        } else {
-            cell = strsep(&rest, ",");
-        }
-        cells[count++] = cell;
-    }
-    return count;
-}
-
-static bool next_line(reader *in) {
-    do {
-        if (fgets(in->line, sizeof in->line, in->stream) == NULL) return false;
-        in->line_number++;
-    } while (in->line[0] == '#' || in->line[0] == '\n');
-    return true;
-}
-
-static bool read_heading(reader *in) {
-    char *cells[COLUMNS_MOST];
-    int count = next_line(in) ? cut(in->line, cells) : 0;
-    for (int f = 0; f < FIELDS; f++) {
-        in->places[f] = -1;
-        for (int i = 0; i < count; i++)
-            if (strcmp(cells[i], field_names[f]) == 0) in->places[f] = i;
-        if (in->places[f] >= 0 || f == F_GPU || f == F_PARAMS) continue;
-        say_error("'%s' has no column '%s'; a file of rates has kernel, type, m, n, k and gflops", in->name,
-                  field_names[f]);
-        return false;
-    }
-    return true;
-}
-
-static bool read_row(reader *in) {
-    char *cells[COLUMNS_MOST];
-    if (!next_line(in)) return false;
-    int count = cut(in->line, cells);
-    for (int f = 0; f < FIELDS; f++) {
-        bool there = in->places[f] >= 0 && in->places[f] < count;
-        in->fields[f] = there ? cells[in->places[f]] : "";
-    }
-    return true;
-}
+enum { ROWS_MOST = 4096 };
+static const char *const needed[] = {"kernel", "type", "m", "n", "k", "gflops"};
 
 /* Whether the row is a rung's, measured on the card that is asked about. */
-static bool concerns(const reader *in, const explain_case *asked, tess_kernel_info *kernel) {
-    if (in->fields[F_GPU][0] != '\0' && strcmp(in->fields[F_GPU], asked->on->name) != 0) return false;
-    return strncmp(in->fields[F_KERNEL], "simt_", 5) == 0 &&
-           explain_find_kernel(in->fields[F_KERNEL], kernel);
+static bool concerns(const results *in, size_t row, const explain_case *asked, tess_kernel_info *kernel) {
+    const char *gpu = results_text(in, row, "gpu"), *name = results_text(in, row, "kernel");
+    if (gpu[0] != '\0' && strcmp(gpu, asked->on->name) != 0) return false;
+    return strncmp(name, "simt_", 5) == 0 && explain_find_kernel(name, kernel);
 }
 
-static bool read_case(const reader *in, explain_case *c, char params[256]) {
-    snprintf(params, 256, "%s", in->fields[F_PARAMS]);
+static bool read_case(const results *in, size_t row, explain_case *c, char params[256]) {
+    snprintf(params, 256, "%s", results_text(in, row, "params"));
     for (char *at = params; *at != '\0'; at++)
         if (*at == ' ' || *at == ';') *at = ',';
     c->params = params;
-    return problem_parse_types(in->fields[F_TYPE], &c->types) &&
-           sizes_parse_one(in->fields[F_M], NULL, &c->shape.m) &&
-           sizes_parse_one(in->fields[F_N], NULL, &c->shape.n) &&
-           sizes_parse_one(in->fields[F_K], NULL, &c->shape.k) && strtod(in->fields[F_GFLOPS], NULL) > 0;
+    return problem_parse_types(results_text(in, row, "type"), &c->types) &&
+           sizes_parse_one(results_text(in, row, "m"), NULL, &c->shape.m) &&
+           sizes_parse_one(results_text(in, row, "n"), NULL, &c->shape.n) &&
+           sizes_parse_one(results_text(in, row, "k"), NULL, &c->shape.k) &&
+           results_number(in, row, "gflops") > 0;
 }
 
-static void add_row(table *t, const reader *in, const explain_rung *r, double measured) {
+static void add_row(table *t, const results *in, size_t row, const explain_rung *r, double measured) {
     char shape[80];
     const sizes_shape *s = &r->asked->shape;
     bool square = s->m == s->n && s->n == s->k;
@@ -127,8 +53,8 @@ static void add_row(table *t, const reader *in, const explain_rung *r, double me
              (long long)s->k);
     table_add_row(t);
     table_set_text(t, KERNEL, r->info.name);
-    table_set_text(t, PARAMS, in->fields[F_PARAMS]);
-    table_set_text(t, TYPE, in->fields[F_TYPE]);
+    table_set_text(t, PARAMS, results_text(in, row, "params"));
+    table_set_text(t, TYPE, results_text(in, row, "type"));
     table_set_text(t, SHAPE, shape);
     table_set_text(t, GPU, r->asked->on->name);
     table_set_real(t, MEASURED, measured);
@@ -142,23 +68,22 @@ static int by_size(const void *a, const void *b) {
 }
 
 /* Predicts the rows; errors[] gets the size of each error. */
-static bool predict_all(table *t, reader *in, const explain_case *asked, double errors[ROWS_MOST],
+static bool predict_all(table *t, const results *in, const explain_case *asked, double errors[ROWS_MOST],
                         size_t *count) {
-    for (*count = 0; *count < ROWS_MOST && read_row(in);) {
+    for (size_t row = 0; row < in->row_count && *count < ROWS_MOST; row++) {
         explain_case one = *asked;
         tess_kernel_info kernel;
         char params[256];
-        if (!concerns(in, asked, &kernel)) continue;
-        if (!read_case(in, &one, params)) {
-            say_error("line %d of '%s' has no type, size or rate that could be read", in->line_number,
-                      in->name);
+        if (!concerns(in, row, asked, &kernel)) continue;
+        if (!read_case(in, row, &one, params)) {
+            say_error("row %zu of '%s' has no type, size or rate that could be read", row + 1, in->name);
             return false;
         }
-        say_progress("%s %s %s", kernel.name, in->fields[F_TYPE], in->fields[F_M]);
+        say_progress("%s %s %s", kernel.name, results_text(in, row, "type"), results_text(in, row, "m"));
         explain_rung *r = explain_rung_open(&one, &kernel);
         if (r == NULL) return false;
-        double measured = strtod(in->fields[F_GFLOPS], NULL);
-        add_row(t, in, r, measured);
+        double measured = results_number(in, row, "gflops");
+        add_row(t, in, row, r, measured);
         errors[(*count)++] = r->predicted ? fabs(100 * (r->model.gflops / measured - 1)) : (double)INFINITY;
         explain_rung_close(r);
     }
@@ -167,15 +92,12 @@ static bool predict_all(table *t, reader *in, const explain_case *asked, double 
 
 bool explain_measured_add(table *t, const explain_case *asked, const char *file, double *median,
                           double *worst) {
-    reader in = {.stream = fopen(file, "r"), .name = file};
+    results in;
     static double errors[ROWS_MOST];
     size_t count = 0;
-    if (in.stream == NULL) {
-        say_error("could not read '%s': %s", file, strerror(errno));
-        return false;
-    }
-    bool good = read_heading(&in) && predict_all(t, &in, asked, errors, &count);
-    fclose(in.stream);
+    bool good = results_read(&in, file) && results_need(&in, needed, sizeof needed / sizeof *needed) &&
+                predict_all(t, &in, asked, errors, &count);
+    results_free(&in);
     if (good && count == 0) {
         say_error("'%s' has no rate of a rung on a %s", file, asked->on->name);
         good = false;

@@ -38,7 +38,7 @@ static tess_status make_plan(const explain_case *c, const char *kernel, tess_pla
     tess_matrix A = tess_view_row_major(c->types.in, s->m, s->k, NULL, 0);
     tess_matrix B = tess_view_row_major(c->types.in, s->k, s->n, NULL, 0);
     tess_matrix C = tess_view_row_major(c->types.out, s->m, s->n, NULL, 0);
-    tess_options options = {.kernel = kernel, .params = c->params};
+    tess_options options = {.kernel = kernel, .params = c->params, .compute = c->compute};
     return tess_plan_gemm(c->ctx, &A, &B, &C, NULL, &options, plan);
 }
 

@@ -132,20 +132,29 @@ bool kernels_add(kernels_list *list, const char *family, const char *patterns) {
     return good;
 }
 
-static bool add_from(kernels_list *list, const char *family, int least_number) {
+bool kernels_is_tensor(const tess_kernel_info *kernel) {
+    return kernel->number >= KERNELS_SECOND_LADDER && kernel->number < KERNELS_NO_LADDER;
+}
+
+static bool add_from(kernels_list *list, const char *family, int least_number, bool tensor) {
     tess_kernel_info kernel;
-    for (int i = 0; i < tess_count_kernels(); i++)
-        if (describe(i, family, &kernel) && kernel.number >= least_number && !append(list, &kernel))
-            return false;
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        if (!describe(i, family, &kernel) || kernel.number < least_number) continue;
+        if ((tensor || !kernels_is_tensor(&kernel)) && !append(list, &kernel)) return false;
+    }
     return true;
 }
 
 bool kernels_add_all(kernels_list *list, const char *family) {
-    return add_from(list, family, KERNELS_PEER);
+    return add_from(list, family, KERNELS_PEER, true);
+}
+
+bool kernels_add_ours(kernels_list *list, const char *family) {
+    return add_from(list, family, KERNELS_PEER + 1, true);
 }
 
 bool kernels_add_ladder(kernels_list *list, const char *family) {
-    return add_from(list, family, KERNELS_PEER + 1);
+    return add_from(list, family, KERNELS_PEER + 1, false);
 }
 
 bool kernels_add_auto(kernels_list *list) {

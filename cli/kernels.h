@@ -9,6 +9,8 @@
 /* What selects the planner's own choice, and the number of peers on every ladder. */
 #define KERNELS_AUTO "auto"
 enum { KERNELS_PEER = 0 };
+/* The second ladder, of tensor cores, has numbers from here on; those below 400 are rungs. */
+enum { KERNELS_SECOND_LADDER = 100, KERNELS_NO_LADDER = 400 };
 
 typedef struct kernels_list {
     tess_kernel_info
@@ -21,13 +23,17 @@ typedef struct kernels_list {
  * in a comma-separated list: names, globs or numbers. Nothing is added twice. On failure says a sentence,
  * with near misses, and returns false. */
 bool kernels_add(kernels_list *list, const char *family, const char *patterns);
-/* All of the family, in the order of the registry; and all but the peers in it. */
+/* All of the family, in the order of the registry; all but the peers in it; and of those, all but the rungs of
+ * the second ladder. */
 bool kernels_add_all(kernels_list *list, const char *family);
+bool kernels_add_ours(kernels_list *list, const char *family);
 bool kernels_add_ladder(kernels_list *list, const char *family);
 /* Appends the planner's choice. */
 bool kernels_add_auto(kernels_list *list);
 void kernels_free(kernels_list *list);
 
+/* Whether it is a rung of the second ladder. */
+bool kernels_is_tensor(const tess_kernel_info *kernel);
 /* Whether it stands for the peers of --peer. */
 bool kernels_is_peer(const tess_kernel_info *kernel);
 /* The family of a device by its name, without opening it: "cuda:1" is a gpu. */

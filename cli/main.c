@@ -12,9 +12,9 @@
 #include <string.h>
 
 const command commands[] = {
-    {&devices_spec, devices_run}, {&list_spec, list_run},       {&bench_spec, bench_run},
-    {&verify_spec, verify_run},   {&explain_spec, explain_run}, {&multiply_spec, multiply_run},
-    {&cache_spec, cache_run},
+    {&devices_spec, devices_run}, {&list_spec, list_run},         {&bench_spec, bench_run},
+    {&compare_spec, compare_run}, {&verify_spec, verify_run},     {&explain_spec, explain_run},
+    {&report_spec, report_run},   {&multiply_spec, multiply_run}, {&cache_spec, cache_run},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

@@ -1,48 +1,14 @@
 /* output.c: writes results to stdout and to files.
  *
- * Invariant: a file named by the user is either untouched or complete: it is written under another name in
- * the same directory and renamed into place.
+ * Invariant: a file named by the user is either untouched or complete (output_file.c).
  */
 #include "output.h"
+#include "append.h"
 #include "environment.h"
+#include "output_file.h"
 #include "say.h"
 
-#include <errno.h>
-#include <libgen.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Devices and pipes are written directly: there is nothing to rename over. */
-static bool is_special(const char *path) {
-    struct stat facts;
-    return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
-}
-
-static bool directory_of(const char *path, char *directory) {
-    char copy[PATH_MAX];
-    if (snprintf(copy, sizeof copy, "%s", path) >= (int)sizeof copy) return false;
-    snprintf(directory, PATH_MAX, "%s", dirname(copy));
-    return true;
-}
-
-static bool could_write(const char *option, const char *path) {
-    char directory[PATH_MAX];
-    struct stat facts;
-    if (path == NULL || strcmp(path, "-") == 0 || is_special(path)) return true;
-    if (path[0] == '\0') {
-        say_error("--%s needs the name of a file, or - for stdout", option);
-    } else if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
-        say_error("--%s is '%s', which is a directory; name a file", option, path);
-    } else if (!directory_of(path, directory) || access(directory, W_OK | X_OK) != 0) {
-        say_error("--%s could not write '%s': %s", option, path, strerror(errno));
-    } else {
-        return true;
-    }
-    return false;
-}
 
 bool output_open(output *out, const args *a) {
     *out = (output){.csv = args_text(a, "csv", NULL),
@@ -55,75 +21,69 @@ bool output_open(output *out, const args *a) {
         return false;
     }
     out->people = !csv_here && !json_here && !out->markdown;
-    return could_write("csv", out->csv) && could_write("json", out->json);
+    return output_could_write("csv", out->csv) && output_could_write("json", out->json);
 }
 
 typedef struct document {
-    table *t;
+    const table *t;
     const char *list; /* NULL: CSV */
     const tess_device_info *device;
-    const char *data;
+    environment_run run;
+    append_target *old; /* what is in the file already; NULL: nothing that is to stay */
 } document;
 
-static void print_document(const document *d, FILE *stream) {
-    if (d->list == NULL) {
-        table_print_csv(d->t, stream);
-        return;
+/* A pipe gets rows alone: what reads it is a program that was started just now, on this machine. */
+static void print_csv(const document *d, FILE *stream) {
+    if (d->old != NULL) append_print_csv_start(d->old, d->t, stream);
+    if (d->run.method != NULL && stream != stdout) environment_print_remarks(stream, d->device, &d->run);
+    if (d->old == NULL) table_print_csv_heading(d->t, stream);
+    table_print_csv_rows(d->t, stream);
+}
+
+static void print_json(const document *d, FILE *stream) {
+    if (d->old != NULL) {
+        append_print_json_start(d->old, stream);
+        table_print_json_rows(d->t, stream);
+        append_print_json_middle(d->old, stream);
+    } else {
+        fputs("{\n  \"context\": ", stream);
     }
-    fputs("{\n  \"context\": ", stream);
-    environment_print_json(stream, d->device, d->data);
-    fprintf(stream, ",\n  \"%s\": ", d->list);
-    table_print_json(d->t, stream);
+    environment_print_json(stream, d->device, &d->run);
+    if (d->old == NULL) {
+        fprintf(stream, ",\n  \"%s\": ", d->list);
+        table_print_json(d->t, stream);
+    }
     fputs("\n}\n", stream);
 }
 
-/* mkstemp makes private files; the result gets the permissions any new file would. */
-static void permit_as_usual(int fd) {
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
+static void print_document(const void *data, FILE *stream) {
+    const document *d = data;
+    if (d->list == NULL)
+        print_csv(d, stream);
+    else
+        print_json(d, stream);
 }
 
-static bool write_aside(const document *d, const char *target) {
-    char aside[PATH_MAX + 16];
-    snprintf(aside, sizeof aside, "%s.XXXXXX", target);
-    int fd = mkstemp(aside);
-    if (fd < 0) return false;
-    FILE *stream = fdopen(fd, "w");
-    if (stream == NULL) {
-        close(fd);
-        unlink(aside);
-        return false;
+static bool write_or_append(document *d, const output *out, const char *path) {
+    append_target old;
+    bool good = !out->append || append_open(&old, path, d->t, d->list != NULL);
+    if (good) {
+        d->old = out->append && old.text != NULL ? &old : NULL;
+        good = output_write_file(path, print_document, d);
     }
-    permit_as_usual(fd);
-    print_document(d, stream);
-    bool good = fflush(stream) == 0 && !ferror(stream);
-    good = fclose(stream) == 0 && good;
-    good = good && rename(aside, target) == 0;
-    int why = errno;
-    if (!good) unlink(aside);
-    errno = why;
+    if (out->append) append_close(&old);
+    d->old = NULL;
     return good;
 }
 
-static bool write_special(const document *d, const char *path) {
-    FILE *stream = fopen(path, "we");
-    if (stream == NULL) return false;
-    print_document(d, stream);
-    return fclose(stream) == 0;
-}
-
-static bool write_document(const document *d, const char *path) {
-    char target[PATH_MAX];
-    if (strcmp(path, "-") == 0) {
-        print_document(d, stdout);
-        return true;
-    }
-    /* A link is followed, so that it still points at the results afterwards. */
-    if (realpath(path, target) == NULL) snprintf(target, sizeof target, "%s", path);
-    if (is_special(target) ? write_special(d, target) : write_aside(d, target)) return true;
-    say_error("could not write '%s': %s", path, strerror(errno));
-    return false;
+bool output_could_append(const output *out, const table *t) {
+    append_target old = {0};
+    bool good = out->csv == NULL || append_open(&old, out->csv, t, false);
+    if (out->csv != NULL) append_close(&old);
+    if (!good || out->json == NULL) return good;
+    good = append_open(&old, out->json, t, true);
+    append_close(&old);
+    return good;
 }
 
 bool output_write(const output *out, table *t, const char *list, const tess_device_info *device,
@@ -132,7 +92,9 @@ bool output_write(const output *out, table *t, const char *list, const tess_devi
     say_progress_end();
     if (out->people) table_print(t, stdout);
     if (out->markdown) table_print_markdown(t, stdout);
-    if (out->csv != NULL) good = write_document(&(document){.t = t}, out->csv) && good;
-    if (out->json != NULL) good = write_document(&(document){t, list, device, data}, out->json) && good;
+    document d = {.t = t, .device = device, .run = {data, out->method, out->command}};
+    if (out->csv != NULL) good = write_or_append(&d, out, out->csv) && good;
+    d.list = list;
+    if (out->json != NULL) good = write_or_append(&d, out, out->json) && good;
     return good;
 }

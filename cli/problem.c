@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes before and after C; whole cache lines, so that C starts on one. */
+/* Bytes before and after a matrix; whole cache lines, so that it starts on one unless it is to be misaligned. */
 enum { GUARD = 256, GUARD_BYTE = 0xa5 };
 
 const problem_types problem_all_types[PROBLEM_TYPE_COUNT] = {
@@ -78,9 +78,22 @@ static bool too_large(const problem_spec *s, double bytes) {
     return false;
 }
 
+/* Bytes of a whole buffer: the guards are part of it. */
+static size_t whole_a(const problem *p) {
+    return p->skip_in + p->size_a + GUARD;
+}
+
+static size_t whole_b(const problem *p) {
+    return p->skip_in + p->size_b + GUARD;
+}
+
+static size_t whole_c(const problem *p) {
+    return p->skip_out + p->size_c + GUARD;
+}
+
 static unsigned char *allocate(size_t bytes) {
     void *memory = NULL;
-    return posix_memalign(&memory, 64, bytes + 2 * GUARD) == 0 ? memory : NULL;
+    return posix_memalign(&memory, 64, bytes) == 0 ? memory : NULL;
 }
 
 static void make_views(problem *p) {
@@ -89,16 +102,16 @@ static void make_views(problem *p) {
                          : tess_view_row_major(s->types.in, s->m, s->k, NULL, p->lda);
     p->B = s->layout & 1 ? tess_view_col_major(s->types.in, s->k, s->n, NULL, p->ldb)
                          : tess_view_row_major(s->types.in, s->k, s->n, NULL, p->ldb);
-    p->C = tess_view_row_major(s->types.out, s->m, s->n, p->c + GUARD, p->ldc);
-    p->C0 = tess_view_row_major(s->types.out, s->m, s->n, p->c0 + GUARD, p->ldc);
+    p->C = tess_view_row_major(s->types.out, s->m, s->n, p->c + p->skip_out, p->ldc);
+    p->C0 = tess_view_row_major(s->types.out, s->m, s->n, p->c0 + p->skip_out, p->ldc);
 }
 
 static bool allocate_on_device(problem *p, tess_context *ctx) {
     if (ctx == NULL) return true;
     p->ctx = ctx;
-    if (tess_alloc(ctx, p->size_a + 2 * GUARD, &p->device_a) == TESS_OK &&
-        tess_alloc(ctx, p->size_b + 2 * GUARD, &p->device_b) == TESS_OK &&
-        tess_alloc(ctx, p->size_c + 2 * GUARD, &p->device_c) == TESS_OK)
+    if (tess_alloc(ctx, whole_a(p), &p->device_a) == TESS_OK &&
+        tess_alloc(ctx, whole_b(p), &p->device_b) == TESS_OK &&
+        tess_alloc(ctx, whole_c(p), &p->device_c) == TESS_OK)
         return true;
     say_error("the matrices do not fit the device: %s", tess_error(ctx));
     return false;
@@ -116,11 +129,13 @@ bool problem_open(problem *p, const problem_spec *s, tess_context *ctx) {
         !matrix_bytes(s->batch, lines_b, p->ldb, s->types.in, &p->size_b) ||
         !matrix_bytes(s->batch, s->m, p->ldc, s->types.out, &p->size_c))
         return too_large(s, 1e19);
+    p->skip_in = GUARD + (size_t)s->misalign * tess_type_size(s->types.in);
+    p->skip_out = GUARD + (size_t)s->misalign * tess_type_size(s->types.out);
     double needed = 2 * ((double)p->size_a + (double)p->size_b + (double)p->size_c);
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (memory > 0 && needed > memory) return too_large(s, needed);
-    p->c = allocate(p->size_c);
-    p->c0 = allocate(p->size_c);
+    p->c = allocate(whole_c(p));
+    p->c0 = allocate(whole_c(p));
     if (p->c == NULL || p->c0 == NULL) return too_large(s, needed);
     make_views(p);
     return allocate_on_device(p, ctx);
@@ -179,8 +194,8 @@ static unsigned char *make_input(const problem *p, tess_matrix M, int64_t stride
                                  problem_data data, uint64_t seed) {
     unsigned char *memory = allocate(bytes);
     if (memory == NULL) return NULL;
-    memset(memory, 0xff, bytes + 2 * GUARD);
-    M.data = memory + GUARD;
+    memset(memory, 0xff, bytes);
+    M.data = memory + p->skip_in;
     for (int64_t i = 0; i < p->spec.batch; i++) {
         tess_matrix one = batch_view(M, stride, i);
         if (fill_one(one, data, exact_range(&p->spec), seed + 3 * (uint64_t)i) == TESS_OK) continue;
@@ -194,11 +209,11 @@ static unsigned char *make_input(const problem *p, tess_matrix M, int64_t stride
 static bool make_inputs(problem *p, problem_data data) {
     problem_inputs *in = &p->inputs[data];
     uint64_t seed = p->spec.seed;
-    if (in->a == NULL) in->a = make_input(p, p->A, p->batch.stride_a, p->size_a, data, seed);
-    if (in->b == NULL) in->b = make_input(p, p->B, p->batch.stride_b, p->size_b, data, seed + 1);
+    if (in->a == NULL) in->a = make_input(p, p->A, p->batch.stride_a, whole_a(p), data, seed);
+    if (in->b == NULL) in->b = make_input(p, p->B, p->batch.stride_b, whole_b(p), data, seed + 1);
     if (in->a == NULL || in->b == NULL) return false;
-    p->A.data = in->a + GUARD;
-    p->B.data = in->b + GUARD;
+    p->A.data = in->a + p->skip_in;
+    p->B.data = in->b + p->skip_in;
     return true;
 }
 
@@ -213,7 +228,7 @@ static bool make_result(problem *p, problem_data data) {
     const problem_spec *s = &p->spec;
     if (p->filled == (int)data || (p->filled != PROBLEM_EMPTY && s->beta == 0)) return true;
     p->filled = PROBLEM_EMPTY;
-    memset(p->c0, GUARD_BYTE, p->size_c + 2 * GUARD);
+    memset(p->c0, GUARD_BYTE, whole_c(p));
     for (int64_t i = 0; i < s->batch; i++) {
         tess_matrix one = batch_view(p->C0, p->batch.stride_c, i);
         if (fill_result(one, s, data, s->seed + 3 * (uint64_t)i + 2) != TESS_OK) return false;
@@ -226,13 +241,13 @@ static bool make_result(problem *p, problem_data data) {
 static tess_status copy_to_device(const problem *p, problem_data data) {
     if (p->ctx == NULL) return TESS_OK;
     const problem_inputs *in = &p->inputs[data];
-    tess_status status = tess_copy(p->ctx, p->device_a, in->a, p->size_a + 2 * GUARD);
-    if (status == TESS_OK) status = tess_copy(p->ctx, p->device_b, in->b, p->size_b + 2 * GUARD);
-    return status == TESS_OK ? tess_copy(p->ctx, p->device_c, p->c0, p->size_c + 2 * GUARD) : status;
+    tess_status status = tess_copy(p->ctx, p->device_a, in->a, whole_a(p));
+    if (status == TESS_OK) status = tess_copy(p->ctx, p->device_b, in->b, whole_b(p));
+    return status == TESS_OK ? tess_copy(p->ctx, p->device_c, p->c0, whole_c(p)) : status;
 }
 
 static tess_status copy_from_device(problem *p) {
-    return p->ctx == NULL ? TESS_OK : tess_copy(p->ctx, p->c, p->device_c, p->size_c + 2 * GUARD);
+    return p->ctx == NULL ? TESS_OK : tess_copy(p->ctx, p->c, p->device_c, whole_c(p));
 }
 
 bool problem_has_data(const problem_spec *s, problem_data data) {
@@ -244,7 +259,7 @@ bool problem_fill(problem *p, problem_data data, char why[PROBLEM_SENTENCE]) {
         snprintf(why, PROBLEM_SENTENCE, "the matrices could not be filled; most likely memory has run out");
         return false;
     }
-    memcpy(p->c, p->c0, p->size_c + 2 * GUARD);
+    memcpy(p->c, p->c0, whole_c(p));
     if (copy_to_device(p, data) == TESS_OK) return true;
     snprintf(why, PROBLEM_SENTENCE, "the matrices could not be copied to the device: %s", tess_error(p->ctx));
     return false;
@@ -254,10 +269,11 @@ bool problem_fill(problem *p, problem_data data, char why[PROBLEM_SENTENCE]) {
 static bool surroundings_intact(const problem *p) {
     size_t element = tess_type_size(p->spec.types.out);
     size_t row = (size_t)p->ldc * element, used = (size_t)p->spec.n * element;
-    if (memcmp(p->c, p->c0, GUARD) != 0) return false;
-    for (size_t at = GUARD; row > used && at < GUARD + p->size_c; at += row)
+    size_t end = p->skip_out + p->size_c;
+    if (memcmp(p->c, p->c0, p->skip_out) != 0) return false;
+    for (size_t at = p->skip_out; row > used && at < end; at += row)
         if (memcmp(p->c + at + used, p->c0 + at + used, row - used) != 0) return false;
-    return memcmp(p->c + GUARD + p->size_c, p->c0 + GUARD + p->size_c, GUARD) == 0;
+    return memcmp(p->c + end, p->c0 + end, GUARD) == 0;
 }
 
 static void keep_worst(tess_check *worst, const tess_check *one) {
@@ -283,7 +299,8 @@ static void describe_failure(const tess_check *check, problem_data data, int64_t
  * error of rounding, for hardware that cuts off instead, in each of two inputs. */
 static void allow_rounded_inputs(const problem_spec *s, tess_check *check) {
     double counted = (double)(s->k + 8) * 0x1p-24;
-    if (check->used <= 1 + 4 * input_error(s) / counted) check->passed = 1;
+    check->used /= 1 + 4 * input_error(s) / counted;
+    check->passed = check->used <= 1;
     if (check->passed) check->wrong = 0;
 }
 
@@ -309,14 +326,13 @@ static bool check_products(const problem *p, problem_data data, tess_check *wors
 
 /* Right results of exact data are equal bit for bit, what surrounds them included. */
 static bool equals_right_one(const problem *p, problem_data data) {
-    return data == PROBLEM_EXACT && p->right_c != NULL &&
-           memcmp(p->c, p->right_c, p->size_c + 2 * GUARD) == 0;
+    return data == PROBLEM_EXACT && p->right_c != NULL && memcmp(p->c, p->right_c, whole_c(p)) == 0;
 }
 
 static void keep_right_one(problem *p, problem_data data) {
     if (data != PROBLEM_EXACT || p->right_c != NULL) return;
-    p->right_c = allocate(p->size_c);
-    if (p->right_c != NULL) memcpy(p->right_c, p->c, p->size_c + 2 * GUARD);
+    p->right_c = allocate(whole_c(p));
+    if (p->right_c != NULL) memcpy(p->right_c, p->c, whole_c(p));
 }
 
 bool problem_check(problem *p, problem_data data, tess_check *worst, char why[PROBLEM_SENTENCE]) {
@@ -345,16 +361,16 @@ typedef struct operands {
     tess_matrix A, B, C;
 } operands;
 
-static tess_matrix on_device(tess_matrix M, void *memory) {
-    M.data = (unsigned char *)memory + GUARD;
+static tess_matrix on_device(tess_matrix M, void *memory, size_t skip) {
+    M.data = (unsigned char *)memory + skip;
     M.place = TESS_DEVICE;
     return M;
 }
 
 static operands operands_of(const problem *p) {
     if (p->ctx == NULL) return (operands){p->A, p->B, p->C};
-    return (operands){on_device(p->A, p->device_a), on_device(p->B, p->device_b),
-                      on_device(p->C, p->device_c)};
+    return (operands){on_device(p->A, p->device_a, p->skip_in), on_device(p->B, p->device_b, p->skip_in),
+                      on_device(p->C, p->device_c, p->skip_out)};
 }
 
 tess_status problem_call(const problem *p, tess_context *ctx, const tess_options *options) {

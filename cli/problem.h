@@ -32,6 +32,8 @@ typedef struct problem_spec {
     int64_t m, n, k, batch;
     int layout;
     int64_t ld_pad;
+    int64_t
+        misalign; /* elements between an address that is a multiple of 64 bytes and the first of each matrix */
     double alpha, beta;
     uint64_t seed;
 } problem_spec;
@@ -53,6 +55,7 @@ typedef struct problem {
     tess_matrix A, B, C, C0; /* of the first product, in host memory */
     tess_batch batch;
     size_t size_a, size_b, size_c; /* bytes */
+    size_t skip_in, skip_out;      /* bytes before A and B, and before C, in their buffers */
     problem_inputs inputs[PROBLEM_DATA_KINDS];
     unsigned char *c, *c0;
     int filled;             /* the data C0 was filled for, or PROBLEM_EMPTY */

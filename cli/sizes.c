@@ -8,9 +8,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LONGEST = 100000 };
 
@@ -27,7 +30,7 @@ bool sizes_parse_one(const char *text, const char *end, int64_t *value) {
     return true;
 }
 
-bool sizes_add(sizes_list *list, sizes_shape shape) {
+static bool add_batch(sizes_list *list, sizes_shape shape, int64_t batch) {
     if (list->count == LONGEST) {
         say_error("these are more than %d shapes; ask for fewer", LONGEST);
         return false;
@@ -35,20 +38,34 @@ bool sizes_add(sizes_list *list, sizes_shape shape) {
     if (list->count == list->room) {
         size_t room = list->room == 0 ? 16 : 2 * list->room;
         sizes_shape *shapes = realloc(list->shapes, room * sizeof *shapes);
-        if (shapes == NULL) {
+        if (shapes != NULL) list->shapes = shapes;
+        int64_t *batches = realloc(list->batches, room * sizeof *batches);
+        if (batches != NULL) list->batches = batches;
+        if (shapes == NULL || batches == NULL) {
             say_error("out of memory");
             return false;
         }
-        list->shapes = shapes;
         list->room = room;
     }
+    list->batches[list->count] = batch;
     list->shapes[list->count++] = shape;
     return true;
 }
 
+bool sizes_add(sizes_list *list, sizes_shape shape) {
+    return add_batch(list, shape, 0);
+}
+
 void sizes_free(sizes_list *list) {
     free(list->shapes);
+    free(list->batches);
     *list = (sizes_list){0};
+}
+
+bool sizes_any_batch(const sizes_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->batches[i] > 0) return true;
+    return false;
 }
 
 bool sizes_all_square(const sizes_list *list) {
@@ -110,19 +127,31 @@ bool sizes_add_squares(sizes_list *list, const char *text) {
     }
 }
 
+/* Reads "MxNxK" or "MxNxKxBATCH" up to `end`. */
+static bool parse_shape(const char *text, const char *end, sizes_shape *shape, int64_t *batch) {
+    int64_t *const numbers[] = {&shape->m, &shape->n, &shape->k, batch};
+    *batch = 0;
+    for (int i = 0; i < 4; i++) {
+        const char *x = memchr(text, 'x', (size_t)(end - text));
+        if (!sizes_parse_one(text, x != NULL ? x : end, numbers[i])) return false;
+        if (x == NULL) return i == 2 || (i == 3 && *batch > 0 && *batch <= SIZES_BATCH_LARGEST);
+        text = x + 1;
+    }
+    return false;
+}
+
 bool sizes_add_shapes(sizes_list *list, const char *text) {
     for (const char *item = text;; item++) {
         const char *end = item + strcspn(item, ",");
-        const char *x1 = memchr(item, 'x', (size_t)(end - item));
-        const char *x2 = x1 != NULL ? memchr(x1 + 1, 'x', (size_t)(end - x1 - 1)) : NULL;
         sizes_shape shape;
-        if (x2 == NULL || !sizes_parse_one(item, x1, &shape.m) || !sizes_parse_one(x1 + 1, x2, &shape.n) ||
-            !sizes_parse_one(x2 + 1, end, &shape.k)) {
-            say_error("'%.*s' is not a shape; write MxNxK, as 4097x4099x4101, each from 0 to %lld",
-                      (int)(end - item), item, (long long)SIZES_LARGEST);
+        int64_t batch;
+        if (!parse_shape(item, end, &shape, &batch)) {
+            say_error("'%.*s' is not a shape; write MxNxK, as 4097x4099x4101, each from 0 to %lld, or "
+                      "MxNxKxBATCH, as 64x64x64x1000, with a batch from 1 to %d",
+                      (int)(end - item), item, (long long)SIZES_LARGEST, SIZES_BATCH_LARGEST);
             return false;
         }
-        if (!sizes_add(list, shape)) return false;
+        if (!add_batch(list, shape, batch)) return false;
         if (*end == '\0') return true;
         item = end;
     }
@@ -137,12 +166,38 @@ static char *trim(char *line) {
     return line;
 }
 
-bool sizes_add_file(sizes_list *list, const char *path) {
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        say_error("could not open the shapes file '%s': %s", path, strerror(errno));
-        return false;
+/* The files that come with the command lie beside it: where it is installed, or in the sources it was
+ * built from. */
+static FILE *open_shipped(const char *name) {
+    static const char *const places[] = {"../share/tessera/shapes", "../bench/shapes", "../../bench/shapes"};
+    char self[PATH_MAX], path[2 * PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0 || strchr(name, '/') != NULL) return NULL;
+    self[length] = '\0';
+    const char *directory = dirname(self);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s.txt", directory, places[i], name);
+        FILE *file = fopen(path, "re");
+        if (file != NULL) return file;
     }
+    return NULL;
+}
+
+static FILE *open_shapes(const char *path) {
+    FILE *file = fopen(path, "re");
+    int why = errno;
+    if (file == NULL) file = open_shipped(path);
+    if (file == NULL)
+        say_error("could not open the shapes file '%s': %s; with the command come: square, llm, skinny, "
+                  "deep-k, "
+                  "odd, batched",
+                  path, strerror(why));
+    return file;
+}
+
+bool sizes_add_file(sizes_list *list, const char *path) {
+    FILE *file = open_shapes(path);
+    if (file == NULL) return false;
     char *buffer = NULL;
     size_t room = 0, before = list->count;
     bool good = true;

@@ -247,7 +247,7 @@ static void print_csv_text(const char *text, FILE *stream) {
     fputc('"', stream);
 }
 
-void table_print_csv(const table *t, FILE *stream) {
+void table_print_csv_heading(const table *t, FILE *stream) {
     const char *separator = "";
     for (size_t i = 0; i < t->column_count; i++) {
         if (!(t->columns[i].files & TABLE_IN_CSV)) continue;
@@ -255,8 +255,11 @@ void table_print_csv(const table *t, FILE *stream) {
         separator = ",";
     }
     fputc('\n', stream);
+}
+
+void table_print_csv_rows(const table *t, FILE *stream) {
     for (size_t row = 0; row < t->row_count; row++) {
-        separator = "";
+        const char *separator = "";
         for (size_t i = 0; i < t->column_count; i++) {
             if (!(t->columns[i].files & TABLE_IN_CSV)) continue;
             const table_cell *cell = &t->cells[row * t->column_count + i];
@@ -298,8 +301,7 @@ static void print_json_cell(const table_cell *cell, FILE *stream) {
         fputs("null", stream);
 }
 
-void table_print_json(const table *t, FILE *stream) {
-    fputc('[', stream);
+void table_print_json_rows(const table *t, FILE *stream) {
     for (size_t row = 0; row < t->row_count; row++) {
         const char *separator = "";
         fputs(row == 0 ? "\n    {\n" : ",\n    {\n", stream);
@@ -312,5 +314,10 @@ void table_print_json(const table *t, FILE *stream) {
         }
         fputs("\n    }", stream);
     }
+}
+
+void table_print_json(const table *t, FILE *stream) {
+    fputc('[', stream);
+    table_print_json_rows(t, stream);
     fputs(t->row_count > 0 ? "\n  ]" : "]", stream);
 }

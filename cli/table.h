@@ -67,9 +67,12 @@ void table_set_tone(table *t, size_t column, table_tone tone);
 /* The rows that were not printed yet, with the heading before the first. */
 void table_print(table *t, FILE *stream);
 void table_print_markdown(const table *t, FILE *stream);
-void table_print_csv(const table *t, FILE *stream);
-/* An array of objects: `[ {...}, ... ]`. */
+/* The names of the columns; and the rows. */
+void table_print_csv_heading(const table *t, FILE *stream);
+void table_print_csv_rows(const table *t, FILE *stream);
+/* An array of objects: `[ {...}, ... ]`; and without its brackets. */
 void table_print_json(const table *t, FILE *stream);
+void table_print_json_rows(const table *t, FILE *stream);
 
 /* A JSON string with its quotes. */
 void table_print_json_text(const char *text, FILE *stream);

@@ -52,16 +52,18 @@ static bool append(verify_cases *cases, const problem_spec *spec) {
 
 /* A case of this shape; what neither the command line nor the caller fixes is drawn. */
 static problem_spec make_case(const verify_choice *choice, sizes_shape shape, uint64_t *state, size_t index) {
-    static const int64_t pads[] = {0, 0, 1, 3, 16};
+    static const int64_t pads[] = {0, 0, 1, 3, 16}, misaligned[] = {0, 0, 0, 1, 2, 4, 8};
     int64_t scale = draw_below(state, SCALES), layout = draw_below(state, 4);
     int64_t pad = pads[draw_below(state, sizeof pads / sizeof *pads)];
     int64_t batch = draw_below(state, 8) == 0 ? 3 : 1;
+    int64_t misalign = misaligned[draw_below(state, sizeof misaligned / sizeof *misaligned)];
     return (problem_spec){.m = shape.m,
                           .n = shape.n,
                           .k = shape.k,
                           .batch = choice->batch > 0 ? choice->batch : batch,
                           .layout = choice->layout >= 0 ? choice->layout : (int)layout,
                           .ld_pad = choice->ld_pad >= 0 ? choice->ld_pad : pad,
+                          .misalign = choice->misalign >= 0 ? choice->misalign : misalign,
                           .alpha = choice->scaled ? choice->alpha : scales[scale].alpha,
                           .beta = choice->scaled ? choice->beta : scales[scale].beta,
                           .seed = choice->seed + index};
@@ -95,8 +97,11 @@ static bool add_random(verify_cases *cases, const verify_choice *choice, uint64_
 
 bool verify_cases_make(verify_cases *cases, const verify_choice *choice) {
     uint64_t state = choice->seed;
-    for (size_t i = 0; i < choice->shapes.count; i++)
-        if (!add_crossed(cases, choice, choice->shapes.shapes[i], &state)) return false;
+    for (size_t i = 0; i < choice->shapes.count; i++) {
+        verify_choice one = *choice;
+        if (choice->shapes.batches[i] > 0) one.batch = choice->shapes.batches[i];
+        if (!add_crossed(cases, &one, choice->shapes.shapes[i], &state)) return false;
+    }
     if (choice->shapes.count > 0) return true;
     for (size_t i = 0; i < sizeof small_shapes / sizeof *small_shapes; i++)
         if (!add_crossed(cases, choice, small_shapes[i], &state)) return false;

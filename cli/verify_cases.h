@@ -12,10 +12,11 @@ typedef struct verify_choice {
     sizes_list shapes; /* empty: the built-in ones and `random` random ones */
     int64_t random, max_size;
     uint64_t seed;
-    int layout;     /* -1: all */
-    int64_t ld_pad; /* -1: varied */
-    int64_t batch;  /* 0: varied */
-    bool scaled;    /* alpha and beta were given */
+    int layout;       /* -1: all */
+    int64_t ld_pad;   /* -1: varied */
+    int64_t misalign; /* -1: varied */
+    int64_t batch;    /* 0: varied */
+    bool scaled;      /* alpha and beta were given */
     double alpha, beta;
 } verify_choice;
 

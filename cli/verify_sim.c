@@ -18,19 +18,17 @@ void verify_sim_open_checked(tess_context **ctx, tess_device_info *device) {
     tess_device_facts(checked, device);
 }
 
-void verify_sim_settle(tess_context **ctx, tess_device_info *device, const tess_kernel_info *kernel,
-                       problem_types types, const tess_options *options) {
+void verify_sim_settle(tess_context **ctx, tess_device_info *device, problem_types types,
+                       const tess_options *options) {
     problem_spec smallest = {.m = 1, .n = 1, .k = 1, .batch = 1, .alpha = 1, .types = types};
     char ignored[PROBLEM_SENTENCE];
     tess_context *plain;
     tess_plan *plan = NULL;
     problem p;
     if (strcmp(device->name, "sim:checked") != 0) return;
-    tess_options choice = *options;
-    choice.kernel = kernel->number < 0 ? NULL : kernel->name;
     bool possible = true;
     if (problem_open(&p, &smallest, *ctx) && problem_fill(&p, PROBLEM_EXACT, ignored) &&
-        problem_plan(&p, *ctx, &choice, &plan) == TESS_OK)
+        problem_plan(&p, *ctx, options, &plan) == TESS_OK)
         possible = problem_run(&p, plan) != TESS_ERROR_DEVICE;
     tess_free_plan(plan);
     problem_free(&p);

@@ -10,8 +10,8 @@ void verify_sim_open_checked(tess_context **ctx, tess_device_info *device);
 
 /* Goes back to the plain simulator, and says so, if this kernel's accesses cannot be checked here: that takes
  * gcc, unless the build made the kernel in these types and parameters. */
-void verify_sim_settle(tess_context **ctx, tess_device_info *device, const tess_kernel_info *kernel,
-                       problem_types types, const tess_options *options);
+void verify_sim_settle(tess_context **ctx, tess_device_info *device, problem_types types,
+                       const tess_options *options);
 
 /* Adds the kernel in a file. `path` is room for its name, which the list points to. */
 bool verify_sim_add_file(kernels_list *list, const char *file, char path[1024]);

@@ -418,7 +418,8 @@ typedef struct tess_counters {
     double distinct_bytes;    /* of global memory, loads and stores: each byte once a request */
     double global_wavefronts; /* passes of accesses through L1, one 128-byte line at a time; a model */
     double blocks, blocks_traced;
-    int estimated; /* 1: blocks that may not be exactly alike were taken to be so */
+    int estimated;           /* 1: blocks that may not be exactly alike were taken to be so */
+    double mma_instructions; /* of tensor cores, 16 by 8 sums each */
 } tess_counters;
 
 /* What the instructions of one line of the kernel's file add to the sum: requests to distinct_bytes, without

@@ -2,8 +2,27 @@
  *
  * move copies a matrix from any strides to any others. A tile passes through shared memory, so that both sides can
  * be walked along the direction in which they lie. Elements are moved as bits: in_t only has to have their size.
+ * round_bf16 and round_tf32 take f32, and round it on the way: to bf16, and to the 11 significant bits of TF32.
  */
 enum { EDGE = 32, LINES = 8 };
+#if defined(TYPE_BF16_F32)
+typedef float from_t;
+#else
+typedef in_t from_t;
+#endif
+
+DEVICE in_t moved(from_t value, int rounded) {
+#if defined(TYPE_BF16_F32)
+    return (in_t)to_bf16(value);
+#elif defined(TYPE_F32)
+    /* To nearest, ties away from zero, as tensor cores would have it; infinity and NaN stay. */
+    unsigned bits = bits_of_float(value);
+    return rounded && (bits & 0x7f800000u) != 0x7f800000u ? float_of_bits((bits + 0x1000u) & ~0x1fffu)
+                                                          : value;
+#else
+    return value;
+#endif
+}
 
 /* Whether neighbouring threads should take neighbouring rows: those that lie closer together. */
 DEVICE int rows_are_closer(long long row_stride, long long col_stride) {
@@ -12,16 +31,16 @@ DEVICE int rows_are_closer(long long row_stride, long long col_stride) {
     return row < col;
 }
 
-KERNEL(EDGE *LINES) move_strided(move v) {
-    __shared__ in_t tile[EDGE][EDGE + 1];
-    const in_t *from = (const in_t *)v.from + blockIdx.z * v.batch_from;
+DEVICE void move_tile(move v, in_t tile[EDGE][EDGE + 1], int rounded) {
+    const from_t *from = (const from_t *)v.from + blockIdx.z * v.batch_from;
     in_t *to = (in_t *)v.to + blockIdx.z * v.batch_to;
     int read_rows = rows_are_closer(v.from_row, v.from_col), write_rows = rows_are_closer(v.to_row, v.to_col);
     int row_tile = blockIdx.y * EDGE, col_tile = blockIdx.x * EDGE;
     for (int line = threadIdx.y; line < EDGE; line += LINES) {
         int i = read_rows ? threadIdx.x : line, j = read_rows ? line : threadIdx.x;
         int row = row_tile + i, col = col_tile + j;
-        if (row < v.rows && col < v.cols) tile[i][j] = from[row * v.from_row + col * v.from_col];
+        if (row < v.rows && col < v.cols)
+            tile[i][j] = moved(from[row * v.from_row + col * v.from_col], rounded);
     }
     __syncthreads();
     for (int line = threadIdx.y; line < EDGE; line += LINES) {
@@ -30,6 +49,25 @@ KERNEL(EDGE *LINES) move_strided(move v) {
         if (row < v.rows && col < v.cols) to[row * v.to_row + col * v.to_col] = tile[i][j];
     }
 }
+
+#if defined(TYPE_BF16_F32)
+KERNEL(EDGE *LINES) round_bf16(move v) {
+    __shared__ in_t tile[EDGE][EDGE + 1];
+    move_tile(v, tile, 1);
+}
+#else
+KERNEL(EDGE *LINES) move_strided(move v) {
+    __shared__ in_t tile[EDGE][EDGE + 1];
+    move_tile(v, tile, 0);
+}
+#endif
+
+#if defined(TYPE_F32)
+KERNEL(EDGE *LINES) round_tf32(move v) {
+    __shared__ in_t tile[EDGE][EDGE + 1];
+    move_tile(v, tile, 1);
+}
+#endif
 
 KERNEL(EDGE *LINES) scale_strided(gemm whole) {
     gemm g = begin(whole);

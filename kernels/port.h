@@ -73,7 +73,7 @@ typedef struct move {
 #define KERNEL(threads)            extern "C" __global__ void __launch_bounds__(threads)
 #define KERNEL2(threads, blocks)   extern "C" __global__ void __launch_bounds__(threads, blocks)
 #define DEVICE                     static __device__ __forceinline__
-#define DYNAMIC_SHARED(type, name) extern __shared__ __align__(16) type name[]
+#define DYNAMIC_SHARED(type, name) extern __shared__ __align__(128) type name[]
 #define UNROLL                     _Pragma("unroll")
 #define PRAGMA(text)               _Pragma(#text)
 #define UNROLL_BY(count)           PRAGMA(unroll count)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # scripts/cpu.sh [OUTDIR]: builds, verifies and measures the CPU of this machine, and writes the results to OUTDIR,
-# or to bench/results/<the processor's name>. Under eight minutes on an idle machine; nothing is installed.
+# or to bench/results/<the processor's name>. Under ten minutes on an idle machine; nothing is installed.
 #
 #   NAME=...    the directory under bench/results, instead of the processor's name
 #   PEERS=...   what to compare with, as bench --peer takes it; default: openblas and blis, those that are here
@@ -57,11 +57,11 @@ threads=1
 [ "$all" -eq 1 ] || threads=1,$all
 
 if [ "${QUICK:-0}" = 1 ]; then
-    squares=32,64 small=8,16 large=64,96 middle=64 ladder=32 batch=10 seconds=0.01
+    squares=32,64 small=8,16 large=64,96 middle=64 ladder=32 batch=10 repeats=3 seconds=0.01
     shapes=1x64x64,64x1x64,64x4x64,4x64x64,8x8x256,256x8x8
     checks='--count 2 --max-size 24'
 else
-    squares=256:4096:x2 small=8,16,24,32,48,64,96,128 large=1024,2048 middle=1024 ladder=512 batch=1000 seconds=0.2
+    squares=256:4096:x2 small=8,16,24,32,48,64,96,128 large=1024,2048 middle=1024 ladder=512 batch=1000 repeats=101 seconds=0.2
     shapes=1x4096x4096,4096x1x4096,4096x16x4096,16x4096x4096,128x128x65536,65536x64x64
     checks=
 fi
@@ -74,7 +74,7 @@ layouts() {
     for layout in nn nt tn tt; do
         bench auto --sizes $middle --threads 1 --layout $layout --peer "$peers" --csv "$scratch/$layout.csv" || bad=1
     done
-    (cd "$scratch" && cat nn.csv nt.csv tn.csv tt.csv) | awk 'NR == 1 || !/^schema,/' >"$out/layouts.csv" || bad=1
+    (cd "$scratch" && join_csv nn.csv nt.csv tn.csv tt.csv) >"$out/layouts.csv" || bad=1
     return $bad
 }
 
@@ -105,6 +105,7 @@ step shapes bench auto --shape $shapes --threads "$threads" --peer "$peers" --cs
 step batch bench auto --shape 32x32x32 --batch $batch --type f32,f64 --threads "$all" --peer "$peers" --csv "$out/batch.csv"
 step types bench auto --sizes $large --type f32,f16,bf16,i8,i32 --threads 1 --peer none --csv "$out/types.csv"
 step layouts layouts
+step repeats bench_again "$out/repeats.csv" $repeats auto --device cpu --sizes 96,384 --threads 1 --min-time 0.1
 step ladder bench --sizes $ladder --threads "$threads" --peer "$peers" --csv "$out/ladder.csv"
 
 [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }

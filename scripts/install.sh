@@ -31,6 +31,9 @@ place() {
     "$1_put" 644 "$BUILD/sim.modules" "$LIBDIR/tessera/sim.modules"
     "$1_put" 644 include/tessera.h "$INCLUDEDIR/tessera.h"
     "$1_put" 644 "$BUILD/tessera.pc" "$LIBDIR/pkgconfig/tessera.pc"
+    for shapes in bench/shapes/*.txt; do
+        "$1_put" 644 "$shapes" "$PREFIX/share/tessera/shapes/${shapes##*/}"
+    done
     "$1_put" 644 docs/man/tessera.1 "$MANDIR/man1/tessera.1"
 }
 

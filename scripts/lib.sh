@@ -28,5 +28,18 @@ device_fact() {
 # "Intel(R) Xeon(R) Processor" is intel-xeon-processor.
 slug() { tr '[:upper:]' '[:lower:]' | sed 's/([a-z]*)/ /g; s/[^a-z0-9]\{1,\}/-/g; s/^-//; s/-$//'; }
 
-# join FILE...: the rows of several CSV files under one heading.
-join_csv() { cat "$@" | awk 'NR == 1 || !/^schema,/'; }
+# join FILE...: the rows of several CSV files under one heading, each after its own environment.
+join_csv() { cat "$@" | awk '!/^schema,/ || !headed++'; }
+
+# bench_again FILE TIMES OPTION...: the same measurement in that many processes, one after the other. Sets of such rows show
+# how far one run differs from the next, and whether compare's intervals allow for it. The environment of the first stays.
+bench_again() {
+    file=$1 left=$2
+    shift 2
+    rm -f "$scratch/repeats.csv"
+    while [ "$left" -gt 0 ]; do
+        "$tessera" bench "$@" --peer none --no-verify --quiet --csv "$scratch/repeats.csv" --append >/dev/null || return
+        left=$((left - 1))
+    done
+    awk '!/^#/ { rows = 1 } !/^#/ || !rows' "$scratch/repeats.csv" >"$file"
+}

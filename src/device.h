@@ -37,7 +37,8 @@ typedef struct plan {
     int threads;
     int64_t workspace; /* bytes a run needs beside the matrices, if the device knows before it runs */
     const char *reason;
-    const char *route; /* what happens to views the kernel does not take as they are; NULL: nothing */
+    char route[192]; /* what happens to views the kernel does not take as they are; "": nothing */
+    int less_exact;  /* what the problem's compute mode allows beyond f32 is made use of */
 } plan;
 
 /* What a device would run, and why; kernel NULL: nothing, because of `reason`. params NULL: the kernel's

@@ -62,6 +62,47 @@ tess_status kernel_source_read(const char *file, char **text, sentence *why) {
     return status;
 }
 
+/* The line that includes a file of ours, and that file's name; NULL if there is none. */
+static char *find_include(char *text, char name[64]) {
+    static const char word[] = "#include \"";
+    for (char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        if (strncmp(line, word, sizeof word - 1) != 0) continue;
+        size_t length = strcspn(line + sizeof word - 1, "\"\n");
+        if (length > 0 && length < 64 && line[sizeof word - 1 + length] == '"') {
+            memcpy(name, line + sizeof word - 1, length);
+            name[length] = '\0';
+            return line;
+        }
+    }
+    return NULL;
+}
+
+static int lines_before(const char *text, const char *end) {
+    int count = 0;
+    for (; text < end; text++) count += *text == '\n';
+    return count;
+}
+
+tess_status kernel_source_read_whole(const char *file, char **text, sentence *why) {
+    char name[64], *header = NULL;
+    TRY(kernel_source_read(file, text, why));
+    char *line = find_include(*text, name);
+    if (!line) return TESS_OK;
+    tess_status status = kernel_source_read(name, &header, why);
+    const char *after = line + strcspn(line, "\n");
+    size_t room = status == TESS_OK ? strlen(*text) + strlen(header) + strlen(file) + 128 : 0;
+    char *whole = room ? memory_alloc(room) : NULL;
+    if (whole)
+        snprintf(whole, room, "%.*s#line 1 \"%s\"\n%s\n#line %d \"%s\"%s", (int)(line - *text), *text, name,
+                 header, lines_before(*text, line) + 2, file, after);
+    else if (status == TESS_OK)
+        status = status_fail(why, TESS_ERROR_MEMORY, "no memory for the text of %s", file);
+    memory_free(header);
+    memory_free(*text);
+    *text = whole;
+    return status;
+}
+
 /* "/" "* simt_05_shared: stage tiles ..." gives "stage tiles ...", without a full stop at the end. */
 static tess_status parse_summary(const char *file, const char *text, kernel_source *out, sentence *why) {
     size_t stem = strcspn(file, "."), line = strcspn(text, "\n");

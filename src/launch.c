@@ -1,7 +1,6 @@
 /* launch.c: the arithmetic of launches. Nothing here touches a device. */
 #include "launch.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "numeric.h"
@@ -73,86 +72,6 @@ tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_
     const char *text = kernel->shared;
     TRY(expression_value(&text, names, count, &bytes, why));
     out->shared = (int)bytes;
-    return TESS_OK;
-}
-
-/* ---- Routes ---- */
-
-static problem transposed(const problem *what) {
-    problem t = *what;
-    t.m = what->n, t.n = what->m;
-    t.a_row = what->b_col, t.a_col = what->b_row;
-    t.b_row = what->a_col, t.b_col = what->a_row;
-    t.c_row = what->c_col, t.c_col = what->c_row;
-    t.place_a = what->place_b, t.place_b = what->place_a;
-    t.bytes_a = what->bytes_b, t.bytes_b = what->bytes_a;
-    t.batch.stride_a = what->batch.stride_b, t.batch.stride_b = what->batch.stride_a;
-    return t;
-}
-
-/* A matrix with one column has no distance between columns. */
-static int lies_in_rows(int64_t cols, int64_t col_stride) {
-    return col_stride == 1 || cols == 1;
-}
-
-/* Reserves room for a dense copy whose rows begin at multiples of 16 bytes. */
-static void reserve(int64_t rows, int64_t cols, int64_t size, int64_t count, int64_t *row, int64_t *col,
-                    int64_t *stride, int64_t *at, int64_t *workspace) {
-    int64_t unit = 16 / size, ld = (cols + unit - 1) / unit * unit;
-    int64_t copies = *stride == 0 ? 1 : count;
-    *row = ld;
-    *col = 1;
-    *stride = *stride == 0 ? 0 : rows * ld;
-    *at = *workspace;
-    *workspace += (rows * ld * size * copies + 255) / 256 * 256;
-}
-
-static const char *describe_route(const launch_route *r) {
-    static const char *const texts[2][8] =
-        {{NULL, "A is copied to rows first", "B is copied to rows first", "A and B are copied to rows first",
-          "C is copied to rows and back", "A and C are copied to rows first, and C back",
-          "B and C are copied to rows first, and C back", "A, B and C are copied to rows first, and C back"},
-         {"the transposed product is computed",
-          "the transposed product is computed, with B copied to rows first",
-          "the transposed product is computed, with A copied to rows first",
-          "the transposed product is computed, with A and B copied to rows first",
-          "the transposed product is computed, with C copied to rows and back",
-          "the transposed product is computed, with B and C copied to rows first, and C back",
-          "the transposed product is computed, with A and C copied to rows first, and C back",
-          "the transposed product is computed, with A, B and C copied to rows first, and C back"}};
-    return texts[r->swapped != 0][r->copy_a + 2 * r->copy_b + 4 * r->copy_c];
-}
-
-tess_status launch_route_of(const problem *what, const kernel_row *kernel, launch_route *out, sentence *why) {
-    memset(out, 0, sizeof *out);
-    out->run = *what;
-    if (what->k > INT32_MAX)
-        return status_fail(why, TESS_ERROR_KERNEL, "k is %" PRId64 "; kernels of a GPU take at most %d",
-                           what->k, INT32_MAX);
-    if (kernel->vector_only) {
-        if (what->m != 1 && what->n != 1)
-            return status_fail(why, TESS_ERROR_KERNEL,
-                               "%s takes m = 1 or n = 1, but C is %" PRId64 "×%" PRId64, kernel->info.name,
-                               what->m, what->n);
-        return TESS_OK;
-    }
-    out->swapped = !lies_in_rows(what->n, what->c_col) && lies_in_rows(what->m, what->c_row);
-    if (out->swapped) out->run = transposed(what);
-    problem *run = &out->run;
-    out->copy_a = !lies_in_rows(run->k, run->a_col);
-    out->copy_b = !lies_in_rows(run->n, run->b_col);
-    out->copy_c = !lies_in_rows(run->n, run->c_col);
-    int64_t in = numeric_size(run->in), c = numeric_size(run->out), count = run->batch.count;
-    if (out->copy_a)
-        reserve(run->m, run->k, in, count, &run->a_row, &run->a_col, &run->batch.stride_a, &out->at_a,
-                &out->workspace);
-    if (out->copy_b)
-        reserve(run->k, run->n, in, count, &run->b_row, &run->b_col, &run->batch.stride_b, &out->at_b,
-                &out->workspace);
-    if (out->copy_c)
-        reserve(run->m, run->n, c, count, &run->c_row, &run->c_col, &run->batch.stride_c, &out->at_c,
-                &out->workspace);
-    out->text = describe_route(out);
     return TESS_OK;
 }
 

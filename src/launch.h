@@ -1,7 +1,6 @@
 /* launch.h: from a product and a kernel's row to launches: what the devices that run GPU kernels have in common.
  *
  *   shape   block, tile and shared memory, from the row's formulas and the parameters
- *   route   what must be done to views the kernel does not take as they are
  *   walk    the launches themselves: one grid, or several where a grid's dimensions would not hold it */
 #ifndef LAUNCH_H
 #define LAUNCH_H
@@ -42,22 +41,6 @@ typedef struct launch_move {
     int64_t from_row, from_col, to_row, to_col;
     int64_t batch_from, batch_to;
 } launch_move;
-
-/* Kernels of the ladder want A, B and C with neighbouring columns next to each other (any row stride). A view that is
- * not so is turned or copied:
- *   - if C's columns lie in order and its rows do not, the transposed product is computed: C' = B'*A'
- *   - an A, B or C that still does not fit is copied to dense rows in the workspace (and C back)
- * The vector kernel takes any strides. */
-typedef struct launch_route {
-    problem run;                /* the product as the kernel sees it */
-    int swapped;                /* run's A is the product's B transposed, and the other way round */
-    int copy_a, copy_b, copy_c; /* of run */
-    int64_t at_a, at_b, at_c;   /* byte offsets of the copies in the workspace */
-    int64_t workspace;          /* bytes */
-    const char *text;           /* for the plan's sentence; NULL: nothing is done */
-} launch_route;
-
-tess_status launch_route_of(const problem *what, const kernel_row *kernel, launch_route *out, sentence *why);
 
 /* Whether rows of A, B and C begin at multiples of `vec` elements, and have whole vectors: what VEC > 1 needs. With
  * data: base addresses too (NULL data: sizes and strides only). */

@@ -166,8 +166,7 @@ void plan_describe(const plan *decided, const char *device_name, const char *ins
     describe_layout(what->c_row, what->c_col, c, sizeof c);
     if (what->batch.count != 1) snprintf(batch, sizeof batch, ", %" PRId64 " times", what->batch.count);
     registry_print_params(decided->kernel, decided->params, params, sizeof params);
-    int peer = decided->kernel->info.number == 0; /* it does compute less exactly where that is allowed */
-    if (!peer && (what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16))
+    if (!decided->less_exact && (what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16))
         snprintf(note, sizeof note, "; less exact arithmetic was allowed, but it computes in f32");
     if (decided->threads > 0)
         snprintf(threads, sizeof threads, " with %d thread%s", decided->threads,
@@ -177,7 +176,6 @@ void plan_describe(const plan *decided, const char *device_name, const char *ins
              "%s (A %s, B %s, C %s), because %s%s%s%s%s%s",
              decided->kernel->info.name, params[0] ? " " : "", params, device_name, threads,
              tess_type_name(what->in), tess_type_name(what->in), tess_type_name(what->out), what->m, what->n,
-             what->k, batch, a, b, c, decided->reason, decided->route ? "; " : "",
-             decided->route ? decided->route : "", note, instead ? "; no GPU is used: " : "",
-             instead ? instead : "");
+             what->k, batch, a, b, c, decided->reason, decided->route[0] ? "; " : "", decided->route, note,
+             instead ? "; no GPU is used: " : "", instead ? instead : "");
 }

@@ -13,49 +13,101 @@ enum { MOST_GRID = 65535, MOST_COLS = 1 << 30 };
 
 /* ---- Plans ---- */
 
-/* The place of VEC among the kernel's parameters, -1 if it has none. */
-static int vec_param(const kernel_row *kernel) {
-    for (int i = 0; registry_param_name(kernel, i); i++)
-        if (strcmp(registry_param_name(kernel, i), "VEC") == 0) return i;
-    return -1;
+/* VEC where it was not asked for; narrow copies are worth a word in the route. */
+static tess_status complete_vec(plan *decided, const route *way, int vec, sentence *why) {
+    int64_t asked = decided->params[vec], widest = route_widest(way, NULL);
+    if (asked != REGISTRY_UNSET && asked > widest)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "VEC is %d, but rows or columns of A and B begin at multiples of %d element%s; "
+                           "ask for VEC=%d, or leave it out",
+                           (int)asked, (int)widest, widest == 1 ? "" : "s", (int)widest);
+    if (asked == REGISTRY_UNSET) decided->params[vec] = widest;
+    route_describe(way, decided->kernel, asked == REGISTRY_UNSET ? widest : 0, decided->route,
+                   sizeof decided->route);
+    return TESS_OK;
 }
 
-/* Fills in what was not asked for. Vectors need rows that begin at multiples of their size. */
-static tess_status complete_params(plan *decided, const problem *run, sentence *why) {
-    int64_t defaults[REGISTRY_PARAMS], *params = decided->params;
-    int vec = vec_param(decided->kernel);
-    registry_defaults(decided->kernel, run->in, defaults);
-    if (vec >= 0 && params[vec] > 1 && !launch_is_aligned(run, NULL, (int)params[vec]))
+/* AT or BT: how a matrix lies is not for the caller to say. */
+static tess_status complete_order(plan *decided, const char *name, int by_columns, sentence *why) {
+    int at = registry_find_param(decided->kernel, name);
+    if (at < 0) return TESS_OK;
+    if (decided->params[at] != REGISTRY_UNSET && decided->params[at] != by_columns)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "%s is %d, but the %c that %s gets lies in %s; leave %s out: it follows from the "
+                           "matrices",
+                           name, (int)decided->params[at], name[0], decided->kernel->info.name,
+                           by_columns ? "columns" : "rows", name);
+    decided->params[at] = by_columns;
+    return TESS_OK;
+}
+
+/* Vectors need rows that begin at multiples of their size. */
+static tess_status check_rows(const plan *decided, const problem *run, int64_t defaults[REGISTRY_PARAMS],
+                              sentence *why) {
+    int vec = registry_find_param(decided->kernel, "VEC");
+    int64_t asked = vec >= 0 ? decided->params[vec] : REGISTRY_UNSET;
+    if (vec < 0) return TESS_OK;
+    if (asked > 1 && !launch_is_aligned(run, NULL, (int)asked))
         return status_fail(why, TESS_ERROR_KERNEL,
                            "VEC is %d, but rows of these matrices do not begin and end at multiples of %d "
                            "elements; ask for VEC=1",
-                           (int)params[vec], (int)params[vec]);
-    if (vec >= 0 && !launch_is_aligned(run, NULL, (int)defaults[vec])) defaults[vec] = 1;
+                           (int)asked, (int)asked);
+    if (!launch_is_aligned(run, NULL, (int)defaults[vec])) defaults[vec] = 1;
+    return TESS_OK;
+}
+
+/* Fills in what was not asked for, and says what is done to the matrices. */
+static tess_status complete(plan *decided, const route *way, sentence *why) {
+    int64_t defaults[REGISTRY_PARAMS];
+    const kernel_row *kernel = decided->kernel;
+    registry_defaults(kernel, way->run.in, defaults);
+    route_describe(way, kernel, 0, decided->route, sizeof decided->route);
+    if (kernel->tensor) {
+        int vec = registry_find_param(kernel, "VEC");
+        TRY(complete_order(decided, "AT", way->a.by_columns, why));
+        TRY(complete_order(decided, "BT", way->b.by_columns, why));
+        if (vec >= 0) TRY(complete_vec(decided, way, vec, why));
+    } else {
+        TRY(check_rows(decided, &way->run, defaults, why));
+    }
     for (int i = 0; i < REGISTRY_PARAMS; i++)
-        if (params[i] == REGISTRY_UNSET) params[i] = defaults[i];
+        if (decided->params[i] == REGISTRY_UNSET) decided->params[i] = defaults[i];
+    return TESS_OK;
+}
+
+/* Tensor cores multiply f32 with fewer bits, which must have been allowed. */
+static tess_status check_types(const problem *what, const kernel_row *kernel, sentence *why) {
+    tess_type in = route_input(what, kernel);
+    if (!registry_takes(kernel, in, what->out))
+        return status_fail(why, TESS_ERROR_KERNEL, "%s takes %s, not %s to %s", kernel->info.name,
+                           kernel->info.types, tess_type_name(in), tess_type_name(what->out));
+    if (kernel->tensor && in == TESS_F32 && what->compute != TESS_COMPUTE_TF32 &&
+        what->compute != TESS_COMPUTE_BF16)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "%s multiplies f32 as TF32, with 11 significant bits, which has to be allowed: "
+                           "set options.compute to TESS_COMPUTE_TF32 (--compute tf32)",
+                           kernel->info.name);
     return TESS_OK;
 }
 
 tess_status product_prepare(plan *decided, sentence *why) {
-    const problem *what = &decided->what;
     const kernel_row *kernel = decided->kernel;
-    launch_route route;
-    if (!registry_takes(kernel, what->in, what->out))
-        return status_fail(why, TESS_ERROR_KERNEL, "%s takes %s, not %s to %s", kernel->info.name,
-                           kernel->info.types, tess_type_name(what->in), tess_type_name(what->out));
-    TRY(launch_route_of(what, kernel, &route, why));
-    TRY(complete_params(decided, &route.run, why));
+    route way;
+    TRY(check_types(&decided->what, kernel, why));
+    TRY(route_of(&decided->what, kernel, decided->params, &way, why));
+    TRY(complete(decided, &way, why));
     decided->threads = 0;
-    decided->workspace = route.workspace;
-    decided->route = route.text;
+    decided->workspace = way.workspace;
+    decided->less_exact = way.rounded || (kernel->tensor && way.run.in == TESS_F32);
     return TESS_OK;
 }
 
 /* ---- Moves ---- */
 
-/* A matrix where it lies, with the others of its batch. Strides are in elements. */
+/* A matrix where it lies, with the others of its batch. Strides are in elements of `type`. */
 typedef struct placed {
     char *data;
+    tess_type type;
     int64_t row, col, batch;
 } placed;
 
@@ -63,14 +115,21 @@ static int64_t least(int64_t x, int64_t y) {
     return x < y ? x : y;
 }
 
-static char *element(const placed *m, int64_t size, int64_t index, int64_t row, int64_t col) {
-    return m->data + (index * m->batch + row * m->row + col * m->col) * size;
+static char *element(const placed *m, int64_t index, int64_t row, int64_t col) {
+    return m->data + (index * m->batch + row * m->row + col * m->col) * numeric_size(m->type);
 }
 
-/* Elements are moved as bits: any type of their size will do. */
-static void set_move_type(product_launch *launch, int64_t size) {
+/* Elements are moved as bits, and any type of their size will do; unless they are f32 that is rounded. */
+static void set_move_kind(product_launch *launch, tess_type from, tess_type to, int rounded) {
     static const tess_type types[] = {TESS_I8, TESS_F16, TESS_F32, TESS_F64};
-    launch->in = types[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3];
+    int64_t size = numeric_size(to);
+    if (rounded) {
+        launch->entry = to == TESS_F32 ? "round_tf32" : "round_bf16";
+        launch->in = to, launch->out = launch->from = from;
+        return;
+    }
+    launch->entry = "move_strided";
+    launch->in = launch->from = types[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3];
     launch->out = launch->in == TESS_I8 ? TESS_I32 : launch->in;
 }
 
@@ -85,16 +144,16 @@ static tess_status move_part(const product_target *target, product_launch *launc
 }
 
 static tess_status move_matrix(const product_target *target, placed from, placed to, int64_t rows,
-                               int64_t cols, int64_t count, int64_t size, sentence *why) {
+                               int64_t cols, int64_t count, int rounded, sentence *why) {
     const int64_t rows_most = (int64_t)MOST_GRID * MOVE_EDGE;
-    product_launch launch = {.entry = "move_strided", .shape = move_shape, .moves = 1};
-    set_move_type(&launch, size);
+    product_launch launch = {.shape = move_shape, .moves = 1};
+    set_move_kind(&launch, from.type, to.type, rounded);
     if (to.batch == 0) count = 1; /* one matrix for all products: one copy */
     for (int64_t index = 0; index < count; index += MOST_GRID)
         for (int64_t row = 0; row < rows; row += rows_most)
             for (int64_t col = 0; col < cols; col += MOST_COLS) {
-                launch_move part = {element(&from, size, index, row, col),
-                                    element(&to, size, index, row, col),
+                launch_move part = {element(&from, index, row, col),
+                                    element(&to, index, row, col),
                                     (int32_t)least(rows - row, rows_most),
                                     (int32_t)least(cols - col, MOST_COLS),
                                     from.row,
@@ -116,46 +175,63 @@ typedef struct operand_places {
 } operand_places;
 
 static placed turned(placed m) {
-    return (placed){m.data, m.col, m.row, m.batch};
+    return (placed){m.data, m.type, m.col, m.row, m.batch};
 }
 
 static operand_places places_of(const problem *what, const operands *data, int swapped) {
-    placed a = {(char *)(uintptr_t)data->a, what->a_row, what->a_col, what->batch.stride_a};
-    placed b = {(char *)(uintptr_t)data->b, what->b_row, what->b_col, what->batch.stride_b};
-    placed c = {data->c, what->c_row, what->c_col, what->batch.stride_c};
+    placed a = {(char *)(uintptr_t)data->a, what->in, what->a_row, what->a_col, what->batch.stride_a};
+    placed b = {(char *)(uintptr_t)data->b, what->in, what->b_row, what->b_col, what->batch.stride_b};
+    placed c = {data->c, what->out, what->c_row, what->c_col, what->batch.stride_c};
     return swapped ? (operand_places){turned(b), turned(a), turned(c)} : (operand_places){a, b, c};
 }
 
 /* Copies what the route says to the workspace; `run` then points there. C is copied only if it will be read.
  */
-static tess_status copy_in(const product_target *target, const launch_route *route,
-                           const operand_places *from, char *workspace, operands *run, sentence *why) {
-    const problem *p = &route->run;
-    int64_t in = numeric_size(p->in), out = numeric_size(p->out), count = p->batch.count;
-    placed a = {workspace + route->at_a, p->a_row, p->a_col, p->batch.stride_a};
-    placed b = {workspace + route->at_b, p->b_row, p->b_col, p->batch.stride_b};
-    placed c = {workspace + route->at_c, p->c_row, p->c_col, p->batch.stride_c};
-    if (route->copy_a) {
-        TRY(move_matrix(target, from->a, a, p->m, p->k, count, in, why));
+static tess_status copy_in(const product_target *target, const route *way, const operand_places *from,
+                           char *workspace, operands *run, sentence *why) {
+    const problem *p = &way->run;
+    int64_t count = p->batch.count;
+    placed a = {workspace + way->a.at, p->in, p->a_row, p->a_col, p->batch.stride_a};
+    placed b = {workspace + way->b.at, p->in, p->b_row, p->b_col, p->batch.stride_b};
+    placed c = {workspace + way->c.at, p->out, p->c_row, p->c_col, p->batch.stride_c};
+    if (way->a.copied) {
+        TRY(move_matrix(target, from->a, a, p->m, p->k, count, way->rounded, why));
         run->a = a.data;
     }
-    if (route->copy_b) {
-        TRY(move_matrix(target, from->b, b, p->k, p->n, count, in, why));
+    if (way->b.copied) {
+        TRY(move_matrix(target, from->b, b, p->k, p->n, count, way->rounded, why));
         run->b = b.data;
     }
-    if (route->copy_c) {
-        if (run->beta != 0) TRY(move_matrix(target, from->c, c, p->m, p->n, count, out, why));
+    if (way->c.copied) {
+        if (run->beta != 0) TRY(move_matrix(target, from->c, c, p->m, p->n, count, 0, why));
         run->c = c.data;
     }
     return TESS_OK;
 }
 
-static tess_status copy_out(const product_target *target, const launch_route *route, const operand_places *to,
+static tess_status copy_out(const product_target *target, const route *way, const operand_places *to,
                             const operands *run, sentence *why) {
-    const problem *p = &route->run;
-    if (!route->copy_c) return TESS_OK;
-    placed result = {run->c, p->c_row, p->c_col, p->batch.stride_c};
-    return move_matrix(target, result, to->c, p->m, p->n, p->batch.count, numeric_size(p->out), why);
+    const problem *p = &way->run;
+    if (!way->c.copied) return TESS_OK;
+    placed result = {run->c, p->out, p->c_row, p->c_col, p->batch.stride_c};
+    return move_matrix(target, result, to->c, p->m, p->n, p->batch.count, 0, why);
+}
+
+/* What only the addresses tell: VEC as far as they allow it. Matrices that came from the host may also lie
+ * otherwise than they did there, which the plan was made for. */
+static void set_params(const plan *decided, const route *way, const operands *run,
+                       int64_t params[REGISTRY_PARAMS]) {
+    const kernel_row *kernel = decided->kernel;
+    int vec = registry_find_param(kernel, "VEC"), a = registry_find_param(kernel, "AT"),
+        b = registry_find_param(kernel, "BT");
+    memcpy(params, decided->params, sizeof decided->params);
+    if (kernel->tensor) {
+        if (a >= 0) params[a] = way->a.by_columns;
+        if (b >= 0) params[b] = way->b.by_columns;
+        if (vec >= 0) params[vec] = least(params[vec], route_widest(way, run));
+    } else if (vec >= 0 && !launch_is_aligned(&way->run, run, (int)params[vec])) {
+        params[vec] = 1;
+    }
 }
 
 static tess_status walk_launches(const product_target *target, product_launch *launch, const problem *run,
@@ -171,23 +247,21 @@ static tess_status walk_launches(const product_target *target, product_launch *l
 tess_status product_run(const product_target *target, const plan *decided, const operands *data,
                         char *workspace, sentence *why) {
     const kernel_row *kernel = decided->kernel;
-    launch_route route;
+    route way;
     int64_t params[REGISTRY_PARAMS];
+    TRY(route_of(&decided->what, kernel, decided->params, &way, why));
+    operand_places places = places_of(&decided->what, data, way.swapped);
+    operands run = {places.a.data, places.b.data, places.c.data, data->alpha, data->beta};
+    TRY(copy_in(target, &way, &places, workspace, &run, why));
+    set_params(decided, &way, &run, params);
     product_launch launch = {.row = kernel,
                              .params = params,
                              .entry = kernel->info.name,
-                             .in = decided->what.in,
-                             .out = decided->what.out};
-    TRY(launch_route_of(&decided->what, kernel, &route, why));
-    operand_places places = places_of(&decided->what, data, route.swapped);
-    operands run = {places.a.data, places.b.data, places.c.data, data->alpha, data->beta};
-    TRY(copy_in(target, &route, &places, workspace, &run, why));
-    memcpy(params, decided->params, sizeof params);
-    int vec = vec_param(kernel);
-    if (vec >= 0 && !launch_is_aligned(&route.run, &run, (int)params[vec])) params[vec] = 1;
-    TRY(launch_shape_of(kernel, route.run.in, params, &launch.shape, why));
-    TRY(walk_launches(target, &launch, &route.run, &run, why));
-    return copy_out(target, &route, &places, &run, why);
+                             .in = way.run.in,
+                             .out = way.run.out};
+    TRY(launch_shape_of(kernel, launch.in, params, &launch.shape, why));
+    TRY(walk_launches(target, &launch, &way.run, &run, why));
+    return copy_out(target, &way, &places, &run, why);
 }
 
 tess_status product_scale(const product_target *target, const problem *what, const operands *data,

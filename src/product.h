@@ -7,6 +7,7 @@
 #define PRODUCT_H
 
 #include "launch.h"
+#include "route.h"
 
 /* One launch. `arguments` is a launch_move if `moves`, else a launch_gemm. */
 typedef struct product_launch {
@@ -14,6 +15,7 @@ typedef struct product_launch {
     const int64_t *params;
     const char *entry;
     tess_type in, out; /* what the file is compiled for */
+    tess_type from;    /* of a move: the type it reads; it writes `in` */
     launch_shape shape;
     int moves;
     const void *arguments;

@@ -141,12 +141,27 @@ const char *registry_param_name(const kernel_row *kernel, int index) {
     return kernel->source && index < kernel->source->param_count ? kernel->source->names[index] : NULL;
 }
 
+int registry_find_param(const kernel_row *kernel, const char *name) {
+    const char *found;
+    for (int i = 0; (found = registry_param_name(kernel, i)) != NULL; i++)
+        if (strcmp(found, name) == 0) return i;
+    return -1;
+}
+
+/* A tensor-core kernel copies 16 bytes at once, and finds matrices along k where it must. */
+static void set_tensor_defaults(const kernel_row *kernel, int64_t size, int64_t values[REGISTRY_PARAMS]) {
+    int vec = registry_find_param(kernel, "VEC"), turned = registry_find_param(kernel, "BT");
+    if (vec >= 0) values[vec] = 16 / size;
+    if (turned >= 0) values[turned] = kernel->k_major && size != 2;
+}
+
 void registry_defaults(const kernel_row *kernel, tess_type in, int64_t values[REGISTRY_PARAMS]) {
     sentence ignored;
     const kernel_source *source = kernel->source;
     for (int i = 0; i < REGISTRY_PARAMS; i++)
         values[i] = source && i < source->param_count ? source->defaults[i] : REGISTRY_UNSET;
     if (tess_type_size(in) == 8) registry_parse_params(kernel, kernel->wide, values, &ignored);
+    if (kernel->tensor) set_tensor_defaults(kernel, (int64_t)tess_type_size(in), values);
 }
 
 int registry_takes(const kernel_row *kernel, tess_type in, tess_type out) {
@@ -159,6 +174,11 @@ int registry_takes(const kernel_row *kernel, tess_type in, tess_type out) {
         at += word;
     }
     return 0;
+}
+
+int registry_architecture(const kernel_row *kernel, tess_type in) {
+    int least = kernel->tensor && (in == TESS_BF16 || in == TESS_F32) ? 80 : 0;
+    return kernel->architecture > least ? kernel->architecture : least;
 }
 
 /* "KC, MC, NC", for sentences. */

@@ -22,6 +22,8 @@ typedef struct kernel_row {
     const char *spills; /* why registers may spill; NULL: they must not */
     int carveout;       /* percent of the L1 memory wanted as shared memory; 0: the driver decides */
     int vector_only;    /* takes m = 1 or n = 1 only, in any layout */
+    int tensor;         /* runs on tensor cores: A and B in rows or columns (AT, BT), f32 as TF32 */
+    int k_major;        /* of those: elements that are not of 16 bits must lie along k */
 
     const kernel_source *source; /* what its file says; NULL: it has none (cpu, peers) */
     const char *path;            /* of a kernel that is no part of the library: its file */
@@ -34,10 +36,13 @@ const kernel_row *registry_find(const char *device, const char *name, sentence *
 const kernel_row *registry_row(int index);
 /* Whether the row's types list this product. */
 int registry_takes(const kernel_row *kernel, tess_type in, tess_type out);
+/* The least architecture it runs on with A and B of that type: tensor cores have bf16 and TF32 since sm_80. */
+int registry_architecture(const kernel_row *kernel, tess_type in);
 
-/* The names of the kernel's parameters in order, NULL past the last; and the defaults, REGISTRY_UNSET where the
- * device chooses. */
+/* The names of a GPU kernel's parameters in order, NULL past the last; the place of one, -1 if there is none of
+ * that name; and the defaults, REGISTRY_UNSET where the device chooses. */
 const char *registry_param_name(const kernel_row *kernel, int index);
+int registry_find_param(const kernel_row *kernel, const char *name);
 void registry_defaults(const kernel_row *kernel, tess_type in, int64_t values[REGISTRY_PARAMS]);
 
 /* Reads "KC=256,MC=96" into values[], in the order of the kernel's parameters; those not named are left

@@ -67,13 +67,13 @@ quick="--samples 3 --min-time 0.01 --quiet"
 help_is_there() {
     run
     expect_status 'no words: succeeds' 0
-    for word in devices list bench verify cache; do expect_text 'no words: names the commands' out "$word"; done
+    for word in devices list bench compare verify cache; do expect_text 'no words: names the commands' out "$word"; done
     for line in --help help; do
         run $line
         expect_status "$line" 0
         expect_text "$line" out 'Exit status'
     done
-    for command in devices list bench verify cache; do
+    for command in devices list bench compare verify cache; do
         run $command --help
         expect_status "help of $command" 0
         expect_text "help of $command" out 'Options'
@@ -96,7 +96,7 @@ mistakes_get_sentences() {
     for sizes in abc 12: 1:2 4:2:1 0:8:x2 1:8:x1 8:9:0 -4 99999999999999999999 ,; do
         refuse "bad sizes $sizes" "'" 2 bench --sizes=$sizes
     done
-    for shape in 4 4x5 4x5xx6 4x5x6x7 x ax1x1 1x1x99999999999; do
+    for shape in 4 4x5 4x5xx6 4x5x6x0 4x5x6x7x8 4x5x6x1000001 x ax1x1 1x1x99999999999; do
         refuse "bad shape $shape" 'is not a shape' 2 bench --shape $shape
     done
     for type in f33 f32:f64 i8:i8 '' f32, averyverylongnameofatype; do
@@ -111,6 +111,10 @@ mistakes_get_sentences() {
     refuse 'directory of the file is missing' 'could not write' 2 bench --csv no/such/dir.csv
     refuse 'a directory is no file' 'is a directory' 2 bench --csv .
     refuse 'shapes file is missing' 'could not open' 2 bench --shapes nowhere
+    refuse 'shapes that come with it are named' 'skinny, deep-k' 2 bench --shapes nowhere
+    refuse 'append to nothing' '--append needs a file' 2 bench --append
+    refuse 'most time below the least' 'less than' 2 bench --min-time 1 --max-time 0.5
+    refuse 'no repeats' '--repeat is' 2 bench --repeat 0
     refuse 'size and sizes' 'exclude each other' 2 bench 1 128 --sizes 4
     refuse 'misspelt peer' "did you mean 'openblas'?" 2 bench --peer opnblas
     refuse 'unknown peer' 'path of a library' 2 bench --peer qqqqqq
@@ -143,12 +147,12 @@ nothing_matched_is_exit_1() {
 }
 
 formats_are_what_they_say() {
-    columns='schema,kernel,params,device,threads,type,compute,m,n,k,batch,layout,lda,ldb,ldc,alpha,beta,cache,samples,time_ms,p10_ms,p90_ms,noise_pct,call_ms,h2d_ms,d2h_ms,gflops,pct_peak,peer,peer_ms,peer_gflops,ratio,rel_error,max_error,verified,clock_mhz,power_w,throttled,workspace_bytes,mode,gbytes_s,pct_bandwidth'
+    columns='schema,kernel,params,device,threads,type,compute,m,n,k,batch,layout,lda,ldb,ldc,alpha,beta,cache,samples,time_ms,p10_ms,p90_ms,noise_pct,call_ms,h2d_ms,d2h_ms,gflops,pct_peak,peer,peer_ms,peer_gflops,ratio,rel_error,max_error,verified,clock_mhz,power_w,throttled,workspace_bytes,mode,gbytes_s,pct_bandwidth,interval_pct,cpu_ms,repeat'
     run bench 1 --sizes 8,16 --type f32,i8 --peer none $quick --csv -
     expect_status 'csv: succeeds' 0
     expect_same 'csv: header' "$columns" "$(head -1 out)"
     expect_same 'csv: a row per type and size' 5 "$(wc -l < out | tr -d ' ')"
-    expect_same 'csv: every row has every field' 42 "$(awk -F, '{ print NF }' out | sort -u)"
+    expect_same 'csv: every row has every field' 45 "$(awk -F, '{ print NF }' out | sort -u)"
     expect_empty 'csv: quiet on stderr' err
     for command in 'devices' 'list' "bench 1 --shape 3x5x7 --peer none $quick" 'verify 1 --shape 3x4x5'; do
         # Words, not one argument: the options of the command are meant to be split.
@@ -203,6 +207,75 @@ files_are_whole_or_untouched() {
     expect_text 'a full disk is said' err 'could not write'
 }
 
+files_say_where_they_are_from() {
+    run bench 1 --sizes 8 --peer none --type f32 $quick --csv env.csv --json env.json
+    for fact in date model revision os method command data; do
+        expect_text "csv: $fact" env.csv "# $fact: "
+        expect_text "json: $fact" env.json "\"$fact\": "
+    done
+    expect_text 'the mode is in the method' env.csv '# method: burst'
+    expect_text 'the mode is said' out 'timed in mode burst'
+    expect_text 'the command repeats it' env.csv '# command: tessera bench 1 --sizes 8 --peer none --type f32 --samples 3'
+    if grep -q 'host_name' env.csv; then fail 'csv: no name of the machine' 'no host_name' "$(grep host_name env.csv)"; else pass; fi
+    run bench 1 --sizes 8 --peer none $quick --csv -
+    expect_same 'a pipe gets rows alone' 0 "$(grep -c '^#' out)"
+}
+
+rows_are_appended() {
+    run bench 1 --sizes 8 --peer none $quick --csv add.csv --json add.json --append
+    expect_status 'append to no file yet' 0
+    cp add.csv before.csv
+    run bench 1 --sizes 16,24 --peer none $quick --csv add.csv --json add.json --append
+    run bench 2 --sizes 16 --peer none $quick --csv add.csv --json add.json --append
+    expect_status 'append' 0
+    expect_same 'append: one heading' 1 "$(grep -c '^schema,' add.csv)"
+    expect_same 'append: rows' 4 "$(grep -c '^1,' add.csv)"
+    expect_same 'append: three environments' 3 "$(grep -c '^# date: ' add.csv)"
+    expect_same 'append: the old file stays as it was' "$(cat before.csv)" "$(head -n "$(wc -l < before.csv)" add.csv)"
+    expect_same 'append: rows of the JSON' 4 "$(grep -c '"run_name"' add.json)"
+    expect_same 'append: environments of the JSON' 3 "$(grep -c '"context' add.json)"
+    if python3 -c '' 2> /dev/null; then
+        if python3 -m json.tool add.json > /dev/null 2> err; then pass; else fail 'append: valid JSON' 'valid JSON' "$(cat err)"; fi
+    else
+        skipped=$((skipped + 1))
+    fi
+    # A file from before the last columns were thought of.
+    grep -v '^#' before.csv | cut -d , -f 1-42 > old.csv
+    run bench 1 --sizes 16 --peer none $quick --csv old.csv --append
+    expect_status 'append to an older file' 0
+    expect_same 'append to an older file: every row has every field' 45 "$(grep -v '^#' old.csv | awk -F, '{ print NF }' | sort -u)"
+    echo 'a,b' > other.csv
+    echo '1,2' >> other.csv
+    refuse 'append to other columns' 'its columns are not those' 2 bench 1 --sizes 8 --csv other.csv --append
+    expect_same 'append to other columns leaves the file' 'a,b 1,2' "$(paste -s -d ' ' other.csv)"
+    refuse 'append CSV to JSON' 'it holds JSON' 2 bench 1 --sizes 8 --csv add.json --append
+    refuse 'append JSON to CSV' 'it holds no JSON' 2 bench 1 --sizes 8 --json add.csv --append
+    echo '{"benchmarks": [{"m": 1}]}' > tight.json
+    refuse 'append to foreign JSON' 'not formatted' 2 bench 1 --sizes 8 --json tight.json --append
+}
+
+cases_are_repeated_and_sampled() {
+    run bench 1 --sizes 8,16 --peer none --repeat 3 $quick --csv -
+    expect_same 'repeat: a row each' '1 1 2 2 3 3' "$(awk -F, 'NR > 1 { print $NF }' out | paste -s -d ' ' -)"
+    run bench 1 --sizes 8,16 --peer none --repeat 2 $quick
+    expect_text 'repeat: shown' out 'repeat'
+    # Precise enough never, so the most time counts; precise enough at once, so the least does.
+    samples() { "$tessera" bench 1 --sizes 32 --peer none --no-verify --quiet --csv - "$@" | awk -F, 'NR == 2 { print $19 }'; }
+    long=$(samples --min-time 0.01 --precision 0 --max-time 0.2)
+    short=$(samples --min-time 0.01 --precision 100 --max-time 0.2)
+    ran='tessera bench 1 --sizes 32 --min-time 0.01 --precision 0|100 --max-time 0.2'
+    if [ "$long" -gt $((3 * short)) ]; then pass; else fail 'precision decides how many samples' "more than 3 times $short" "$long"; fi
+    ran='tessera bench --shapes NAME'
+    for name in square llm skinny deep-k odd batched; do
+        "$tessera" bench --shapes $name --kernels nothing > out 2> err
+        expect_text "shapes: $name" err 'no kernel matches'
+    done
+    run bench 1 --shape 4x5x6x7,8x8x8 --peer none $quick --csv -
+    expect_same 'a shape with a batch' '7 1' "$(awk -F, 'NR > 1 { print $11 }' out | paste -s -d ' ' -)"
+    TESSERA_VERBOSE=1 "$tessera" bench 1 --sizes 8,16,24 --peer none --samples 3 > out 2> err
+    expect_text 'progress says how long it will take' err ' s left'
+}
+
 interrupts_leave_no_half_file() {
     mkdir stop
     ran='tessera bench 1 --sizes 64:20000:1 --csv stop/x.csv; SIGINT after a second'
@@ -215,7 +288,8 @@ interrupts_leave_no_half_file() {
     expect_status 'SIGINT' 130
     expect_text 'SIGINT is said' err 'interrupted'
     expect_same 'SIGINT leaves only the whole file' x.csv "$(ls stop)"
-    expect_same 'SIGINT leaves whole rows' 42 "$(awk -F, '{ print NF }' stop/x.csv | sort -u)"
+    expect_same 'SIGINT leaves whole rows' 45 "$(grep -v '^#' stop/x.csv | awk -F, '{ print NF }' | sort -u)"
+    expect_text 'SIGINT leaves the environment' stop/x.csv '# command: tessera bench 1 --sizes 64:20000:1'
     expect_text 'SIGINT prints what was measured' out 'yes'
 }
 
@@ -294,6 +368,11 @@ verify_checks() {
     expect_same 'verify: a row per type' 2 "$(grep -c PASS out)"
     run verify auto --shape 5x6x7 --layout nt --ld-pad 1 --batch 2 --alpha 1 --beta -2 --seed 9 --type f64 --csv -
     expect_text 'a replay is one case' out 'auto,f64,1,0,'
+    run verify 1 3 --type f32,i8 --misalign 5 --count 4 --max-size 40 --compute tf32 --csv -
+    expect_status 'verify: misaligned' 0
+    expect_text 'verify: the mode is for f32' out 'PASS,tf32'
+    expect_text 'verify: and for nothing else' out 'PASS,default'
+    refuse 'verify: no such mode' '--compute' 2 verify 1 --compute f16
 }
 
 cache_is_shown_and_cleared() {
@@ -381,7 +460,7 @@ device_works() { # device
     expect_status "$1: bench" 0
     expect_same "$1: a row for each tile and type" 'TILE=4 TILE=8 TILE=4 TILE=8' "$(awk -F, 'NR > 1 { print $3 }' out | xargs)"
     expect_same "$1: verified" 4 "$(grep -c ',yes,' out)"
-    expect_same "$1: continuous is the default" continuous "$(awk -F, 'NR > 1 { print $(NF - 2) }' out | sort -u)"
+    expect_same "$1: continuous is the default" continuous "$(awk -F, 'NR > 1 { print $(NF - 5) }' out | sort -u)"
     run bench 2 --device "$1" --sizes 20 --tile 4 --peer none $quick --csv -
     expect_text "$1: BX and BY are a tile too" out '"BX=4,BY=4"'
     run bench 5 --device "$1" --sizes 20 --tile 4 --transfers --layout tn --ld-pad 3 --beta 2 --peer none $quick --csv -
@@ -431,6 +510,9 @@ gpu_works_end_to_end() {
     done
     run bench 5 --device cuda --sizes 8 --peer none $quick --json -
     for field in '"compute_capability"' '"driver_cuda"' '"nvrtc"' '"libraries"'; do expect_text 'json of a GPU' out "$field"; done
+    run bench 5 --device cuda --sizes 8 --peer none --samples 3 --csv -
+    expect_text 'throttling is marked' out '"power cap, heat"'
+    expect_text 'throttling is said' err 'clocks were held back in 1 case (power cap, heat)'
     if [ -e "$build/tests/standin/libcublas.so.13" ]; then gpu_peers_are_kernels; else skipped=$((skipped + 1)); fi
     unset TESSERA_LIBRARY_PATH
 }
@@ -458,6 +540,9 @@ nothing_matched_is_exit_1
 formats_are_what_they_say
 files_are_whole_or_untouched
 interrupts_leave_no_half_file
+files_say_where_they_are_from
+rows_are_appended
+cases_are_repeated_and_sampled
 bench_measures
 bench_compares_with_each_peer
 bench_holds_against_the_machine

@@ -34,7 +34,7 @@ static void add_counters(name_list *names, const char *prefix, const tess_counte
     ADD(shared_load_instructions), ADD(shared_load_wavefronts), ADD(shared_load_conflicts);
     ADD(shared_store_instructions), ADD(shared_store_wavefronts), ADD(shared_store_conflicts);
     ADD(barriers), ADD(flops), ADD(flops_issued), ADD(distinct_bytes), ADD(blocks);
-    ADD(l2_sectors_least), ADD(l2_sectors_most), ADD(dram_sectors_least);
+    ADD(l2_sectors_least), ADD(l2_sectors_most), ADD(dram_sectors_least), ADD(mma_instructions);
 #undef ADD
 }
 
@@ -51,7 +51,8 @@ static void add_params(name_list *names, const char *text) {
 static int count_kernel(tess_context *ctx, const char *kernel, tess_type type, shape s, tess_counters *c,
                         char *text, size_t size) {
     tess_plan *plan;
-    tess_options options = {.kernel = kernel};
+    tess_options options = {.kernel = kernel,
+                            .compute = type == TESS_F32 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
     tess_matrix A = tess_view_row_major(type, s.m, s.k, NULL, 0),
                 B = tess_view_row_major(type, s.k, s.n, NULL, 0),
                 C = tess_view_row_major(type, s.m, s.n, NULL, 0);
@@ -105,6 +106,7 @@ static int check_kernel(tess_context *ctx, const char *kernel, const char *text,
     add_name(&names, "", "m", (double)s.m);
     add_name(&names, "", "n", (double)s.n);
     add_name(&names, "", "k", (double)s.k);
+    add_name(&names, "", "size", (double)tess_type_size(type));
     if (next_field(&at, "before", before, sizeof before) && strcmp(before, "nothing") != 0) {
         if (!count_kernel(ctx, before, type, s, &others, sentence, sizeof sentence)) return 0;
         add_counters(&names, "before.", &others);
@@ -114,15 +116,20 @@ static int check_kernel(tess_context *ctx, const char *kernel, const char *text,
     return claims;
 }
 
+/* Each kernel is counted in two types; the first of the second ladder is compared with one of the first,
+ * which does not take bf16. */
 static void check_every_shape(tess_context *ctx, const tess_kernel_info *kernel, const char *text) {
     static const shape tiles[] = {{256, 256, 256}, {512, 384, 640}, {128, 256, 1024}},
+                       larger[] = {{256, 256, 256}, {512, 768, 640}, {256, 512, 1024}},
                        vectors[] = {{1, 256, 256}, {1, 4096, 1024}};
-    int is_vector = strncmp(kernel->name, "vector_", 7) == 0;
-    const shape *shapes = is_vector ? vectors : tiles;
+    int is_vector = strncmp(kernel->name, "vector_", 7) == 0,
+        is_tensor = strncmp(kernel->name, "mma_", 4) == 0;
+    const shape *shapes = is_vector ? vectors : is_tensor ? larger : tiles;
     for (int i = 0; i < (is_vector ? 2 : 3); i++) {
         int claims = check_kernel(ctx, kernel->name, text, TESS_F32, shapes[i]);
         CHECK(claims > 0, "%s has no expect: line", kernel->name);
-        check_kernel(ctx, kernel->name, text, TESS_F64, shapes[i]);
+        if (!is_tensor || strstr(text, "before:  mma_"))
+            check_kernel(ctx, kernel->name, text, is_tensor ? TESS_BF16 : TESS_F64, shapes[i]);
     }
 }
 

@@ -56,6 +56,48 @@ run 0 bench --kernels auto --device cuda --sizes 640 --samples 1 --peer none
 says 'the planner knows the card' 'simt_11_warptile'
 unset STANDIN_ARCHITECTURE
 
+# Tensor cores: what they are given, and what has to be allowed.
+tensor() {
+    top=mma_07_raster
+    run 1 bench $top --device cuda $quick --peer none
+    says 'TF32 has to be allowed' "$top multiplies f32 as TF32, with 11 significant bits, which has to be allowed"
+    says 'how to allow it' '(--compute tf32)'
+    run 0 bench $top --device cuda $quick --peer none --compute tf32
+    says 'TF32 is said' 'f32 is multiplied as TF32'
+    run 0 bench auto --device cuda $quick --peer none --compute tf32
+    says 'the planner uses what is allowed' "auto:$top"
+    run 0 bench auto --device cuda $quick --peer none
+    says 'and only that' 'auto:simt_12_pipelined'
+    run 0 bench auto,simt_09_tile2d,simt_05_shared --device cuda $quick --peer none --compute bf16
+    says 'rounding is said' "on cuda:0 for f32×f32→f32, 16×16×16 (A row-major, B row-major, C row-major), because it was asked for by name; A and B are rounded to bf16 first"
+    says 'so is that there is none' 'less exact arithmetic was allowed, but it computes in f32'
+    run 0 bench auto --device cuda $quick --peer none --type f16,bf16:f32,i8
+    says 'the planner takes tensor cores' 'because tensor cores multiply this type'
+    says 'i8 lies along k' 'B is copied to columns first'
+    run 0 bench $top --device cuda $quick --peer none --type bf16 --ld-pad 2
+    says 'lines that are not aligned' 'rows are not 16-byte aligned: copies of 4 bytes'
+    run 0 bench $top --device cuda --sizes 512 --samples 1 --no-verify --peer none --type bf16 --ld-pad 1 --layout nt
+    says 'large ones are' 'A is copied to aligned rows first; B is copied to aligned columns first'
+    run 1 bench $top --device cuda $quick --peer none --type bf16 --params AT=1
+    says 'AT follows from A' "AT is 1, but the A that $top gets lies in rows; leave AT out"
+    run 1 bench $top --device cuda $quick --peer none --type bf16 --ld-pad 1 --params VEC=8
+    says 'VEC follows from the rows' 'begin at multiples of 1 element; ask for VEC=1'
+    run 0 bench --device cuda $quick --peer none
+    if grep -q mma_ "$work/out"; then fail 'bench without words runs the second ladder'; else pass; fi
+    run 0 verify $top --device cuda --count 8 --max-size 60 --csv -
+    says 'f32 is verified as TF32' 'PASS,tf32'
+    says 'i8 is verified' "$top,i8,"
+    run 0 verify auto --device cuda --type f32 --compute bf16 --count 8 --max-size 60 --misalign 3 --csv -
+    says 'with what was asked for' 'PASS,bf16'
+    export STANDIN_ARCHITECTURE=75
+    run 0 bench auto --device cuda $quick --peer none --type bf16
+    says 'a card without bf16' 'simt_09_tile2d'
+    run 1 bench $top --device cuda $quick --peer none --type f16
+    says 'a card without asynchronous copies' "$top needs sm_80, but stand-in GPU is sm_75"
+    unset STANDIN_ARCHITECTURE
+}
+tensor
+
 for library in libnvrtc.so.13 libcublas.so.13; do
     mkdir "$work/without-$library"
     ln -s "$standin"/* "$work/without-$library"

@@ -68,7 +68,54 @@ done 2>/dev/null | cat "$work/help" - | grep -o -E -e "$words" | sort -u >"$work
 sed 's/\\-/-/g' $man | grep -o -E -e "$words" | sort -u >"$work/man-words"
 same "$man names what tessera help names (< the help, > the page)" "$work/help-words" "$work/man-words"
 
-try "the ladder's table is up to date" sh scripts/ladder-table.sh check
+try "tables and the chart are what make docs writes" sh scripts/docs.sh "$build" check
+
+# In a copy, so that the check is seen to fail: FILE edited by the sed script EDIT.
+edited() {
+    mkdir -p "$work/copy/bench/results"
+    cp -R README.md docs scripts kernels "$work/copy/"
+    cp -R bench/model bench/published "$work/copy/bench/"
+    cp -R bench/results/h200 "$work/copy/bench/results/"
+    sed "$2" "$1" >"$work/copy/$1"
+    case $build in /*) there=$build ;; *) there=$PWD/$build ;; esac
+    if cmp -s "$1" "$work/copy/$1"; then fail "the edit '$2' changes nothing in $1"
+    elif sh "$work/copy/scripts/docs.sh" "$there" check >"$work/said" 2>&1; then fail "$1 was edited ($2), and nobody noticed"
+    else pass; fi
+}
+edited docs/LADDER.md '/^| simt_09_tile2d |/s/ |$/9 |/'
+edited docs/MODEL.md '/^| simt_05_shared |/s/ %/9 %/'
+edited README.md '/^| simt_12_pipelined |/s/ |$/9 |/'
+edited docs/ladder.svg 's/H200/H100/'
+edited bench/published/documents.csv 's/,6436,/,6437,/'
+
+# The commands beside its tables that need no GPU can be run as they stand.
+sed -n 's/ *#.*//; s/^build\/tessera explain/explain/p' README.md docs/LADDER.md | sed 's/build\/tessera //g' >"$work/lines"
+while read -r line; do
+    printf '%s\n' "$line" | sed "s|^explain|$build/tessera explain|; s|&& explain|\&\& $build/tessera explain|g" >"$work/command"
+    sh -e "$work/command" >"$work/said" 2>&1 </dev/null || echo "$line: $(tail -n 1 "$work/said")"
+done <"$work/lines" >"$work/broken"
+if [ "$(wc -l <"$work/lines")" -ge 8 ]; then pass; else fail "fewer commands were found than README.md and docs/LADDER.md have"; fi
+none "commands of README.md and docs/LADDER.md that do not run" "$work/broken"
+
+# What the text of docs/LADDER.md says of others' figures: their rates and times are of one product each, a prefetch that is
+# dropped leaves V3's loads, padding removes no conflict, and the 4×4 kernel spills nothing.
+awk -F, '$12 != "" && $1 != "document" { rate = 2 * $8 * $9 * $10 / $12 / 1e6 }
+    $12 != "" && $1 != "document" && !/^#/ && (rate / $11 > 1.005 || rate / $11 < 0.995)' bench/published/documents.csv >"$work/typed"
+none "published rates that are not those of their times" "$work/typed"
+awk -F, '
+    { value[$1, $3, $4, $5, $6, $7] = $8 }
+    function of(text, kernel, params, name) { return value[text, kernel, params, 2048, "counters", name] }
+    END {
+        loads = of("", "simt_05_shared", "TILE=32", "global_load_requests")
+        if (loads == "" || loads != of("unused_prefetch", "simt_06_prefetched", "TILE=32 PAD=1", "global_load_requests"))
+            print "the unused prefetch has other load requests than simt_05_shared"
+        passes = of("", "simt_06_prefetched", "TILE=32", "shared_load_wavefronts")
+        if (passes == "" || passes != of("", "simt_06_prefetched", "TILE=32", "shared_load_instructions"))
+            print "simt_06_prefetched has bank conflicts without padding"
+        spilled = value["", "simt_08_strided4x4", "", 16384, "occupancy", "spilled bytes of a thread"]
+        if (spilled != "0") print "simt_08_strided4x4 spills: " spilled
+    }' bench/model/explained.csv >"$work/claims"
+none "claims of docs/LADDER.md that the counters do not bear out" "$work/claims"
 
 # ---- Sources ----
 

@@ -14,8 +14,11 @@ files_in() { (cd "$1" && find . ! -type d | sort); }
 
 # layout LIBDIR: the expected files, relative to the prefix.
 layout() {
+    # Words, not one argument: a name for each file of shapes.
+    # shellcheck disable=SC2046
     printf '%s\n' ./bin/tessera ./include/tessera.h "./$1/libtessera.a" "./$1/libtessera.so" "./$1/libtessera.so.$major" \
-        "./$1/libtessera.so.$version" "./$1/tessera/sim.modules" "./$1/pkgconfig/tessera.pc" ./share/man/man1/tessera.1 | sort
+        "./$1/libtessera.so.$version" "./$1/tessera/sim.modules" "./$1/pkgconfig/tessera.pc" ./share/man/man1/tessera.1 \
+        $(cd bench/shapes && printf './share/tessera/shapes/%s ' *.txt) | sort
 }
 
 # A package: DESTDIR stands before a prefix that is not there yet.
@@ -40,6 +43,8 @@ files_in "$prefix" >"$work/got"
 same "the files of make install with LIBDIR" "$work/want" "$work/got"
 find "$prefix" -type f ! -perm -444 >"$work/got"
 none "files others cannot read" "$work/got"
+"$prefix/bin/tessera" bench --device cpu --shapes odd --kernels nothing >"$work/said" 2>&1
+if grep -q "no kernel matches" "$work/said"; then pass; else fail "it does not find its shapes: $(cat "$work/said")"; fi
 try "the installed command runs" "$prefix/bin/tessera" --version
 # shellcheck disable=SC2016
 try "its version" sh -c '"$1" --version | grep -q "^tessera $2"' - "$prefix/bin/tessera" "$version"

@@ -96,6 +96,7 @@ for isa in $lesser; do
     fi
 done
 runner cli sh tests/cli.sh "$BUILD"
+runner compare sh tests/compare.sh "$BUILD"
 runner multiply sh tests/multiply.sh "$BUILD"
 runner libraries sh tests/libraries.sh "$BUILD"
 # The CUDA device on a driver that stands in for a GPU.
@@ -105,6 +106,8 @@ runner cuda sh tests/cuda.sh "$BUILD"
 runner sim sh tests/sim.sh "$BUILD"
 runner counters sh tests/counters.sh "$BUILD"
 runner explain sh tests/explain.sh "$BUILD"
+runner report sh tests/report.sh "$BUILD"
+runner demo sh tests/demo.sh "$BUILD"
 runner examples sh tests/run.sh examples
 runner symbols sh tests/symbols.sh
 runner header sh tests/header.sh

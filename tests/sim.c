@@ -54,6 +54,7 @@ static problem_spec spec_of(int shape, const type_pair *types, int turn) {
 static int try_type(tess_context *ctx, const tess_kernel_info *info, const type_pair *types, int step,
                     int turn) {
     tess_options options = {.kernel = info->name};
+    if (strncmp(info->name, "mma", 3) == 0 && types->in == TESS_F32) options.compute = TESS_COMPUTE_TF32;
     int taken = 0;
     for (int shape = turn % step; shape < SHAPES; shape += step, turn++) {
         problem_spec spec = spec_of(shape, types, turn);
@@ -72,6 +73,7 @@ static int try_type(tess_context *ctx, const tess_kernel_info *info, const type_
     return taken;
 }
 
+/* Kernels of tensor cores are compiled anew for most views, so they have fewer shapes each. */
 static void try_ladder(const char *device, int step) {
     tess_context *ctx = open_sim(device);
     int turn = 0;
@@ -81,8 +83,9 @@ static void try_ladder(const char *device, int step) {
         if (strcmp(info.device, "gpu") != 0 || info.number == 0) continue;
         for (int t = 0; t < TYPE_PAIRS; t++) {
             if (!lists(info.types, type_pairs[t].name)) continue;
-            int taken = try_type(ctx, &info, &type_pairs[t], step, turn++);
-            CHECK(taken > 0 || step > 1, "%s took no product of %s", info.name, type_pairs[t].name);
+            int wide = strncmp(info.name, "mma", 3) == 0 && harness_tier() != TIER_LONG ? 7 * step : step;
+            int taken = try_type(ctx, &info, &type_pairs[t], wide, turn++);
+            CHECK(taken > 0 || wide > 1, "%s took no product of %s", info.name, type_pairs[t].name);
         }
     }
     tess_close(ctx);

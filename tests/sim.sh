@@ -41,6 +41,7 @@ if "$tessera" verify 1 --device sim:checked --shape 2x2x2 --type f32 >/dev/null 
     pitfall missing_barrier 1 "read at line $use with no barrier between"
     pitfall bank_conflicts 0 "bank conflicts at bank_conflicts.cu:$(line bank_conflicts 'FMA(As'): a 4-byte read of a warp takes 32.0 wavefronts"
     pitfall bank_conflicts 0 "" --params PAD=1
+    pitfall unused_prefetch 0 ""
     TESSERA_SIM_ARCH=60
     export TESSERA_SIM_ARCH
     pitfall large_tile 0 "leave 2 blocks on a multiprocessor of sm_60"
@@ -54,6 +55,8 @@ TESSERA_SIM_ARCH=17 "$tessera" verify 1 --device sim --shape 2x2x2 >/dev/null 2>
 try "an unknown architecture is refused" grep -q "TESSERA_SIM_ARCH is '17'" "$work/said"
 
 try "the ladder passes with every access checked" "$tessera" verify 'simt_*' --device sim --type f32 --shape 33x31x35 --layout nn
+try "f32 is rounded to bf16 with every access checked" "$tessera" verify simt_09_tile2d --device sim --type f32 \
+    --compute bf16 --shape 33x31x35 --ld-pad 1
 
 # With clang alone kernels run and results are checked, and it is said that accesses are not.
 if command -v clang >/dev/null; then

@@ -3,46 +3,17 @@
  * the compiled view. No GPU is needed, but NVRTC is: without it this is skipped, unless TESSERA_REQUIRE_NVRTC
  * is set. */
 #include "harness.h"
+#include "unit_sass.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../src/cuda/jit.h"
-#include "../src/cuda/library.h"
 #include "../src/launch.h"
 #include "../src/memory.h"
-#include "../src/sim/module.h"
 
 enum { ARCHITECTURE = 90, EDGE = 512 };
-
-/* ---- Code ---- */
-
-/* An instruction is 16 bytes; bits 0 to 11 are what it does, 12 to 15 the predicate it has, 15 (not true) for
- * one that is never executed: ptxas puts such loads before asynchronous copies. */
-static int is_shared_load(const unsigned char *instruction) {
-    unsigned low = instruction[0] | (unsigned)instruction[1] << 8;
-    return (low & 0xfffu) == 0x984u && low >> 12 != 0xfu;
-}
-
-/* The loads of shared memory in the kernels of a cubin. */
-static int count_shared_loads(const unsigned char *image, size_t size) {
-    Elf64_Ehdr head;
-    Elf64_Shdr names, section;
-    int count = 0;
-    if (!CHECK(size > sizeof head, "a cubin of %zu bytes", size)) return 0;
-    memcpy(&head, image, sizeof head);
-    memcpy(&names, image + head.e_shoff + (size_t)head.e_shstrndx * head.e_shentsize, sizeof names);
-    for (int i = 0; i < head.e_shnum; i++) {
-        memcpy(&section, image + head.e_shoff + (size_t)i * head.e_shentsize, sizeof section);
-        const char *name = (const char *)image + names.sh_offset + section.sh_name;
-        if (strncmp(name, ".text.", 6) != 0) continue;
-        for (uint64_t at = 0; at + 16 <= section.sh_size; at += 16)
-            count += is_shared_load(image + section.sh_offset + at);
-    }
-    return count;
-}
 
 /* ---- Loops ---- */
 
@@ -112,7 +83,7 @@ static void compare(const char *kernel, const char *text, tess_type type) {
                            .architecture = ARCHITECTURE};
     if (!CHECK(jit_compile(&request, &code, &why) == TESS_OK, "%s", why.text)) return;
     int64_t depth = depth_of(row, params), warps = shape.block_x * shape.block_y / 32;
-    int64_t in_code = count_shared_loads(code.image, code.size) * turns_of(row, params);
+    int64_t in_code = sass_count(code.image, code.size, SASS_LDS) * turns_of(row, params);
     jit_free(&code);
     if (!count_compiled(kernel, text, type, &c)) return;
     double counted = c.shared_load_instructions / (c.blocks * (double)warps * (double)(EDGE / depth));
@@ -131,19 +102,7 @@ TEST(counters_of_shared_loads_are_those_of_the_code) {
         {"simt_10_vectorized", NULL},    {"simt_10_vectorized", "VEC=1"}, {"simt_11_warptile", NULL},
         {"simt_12_pipelined", NULL},
     };
-    char why[256];
-    const char *required = getenv("TESSERA_REQUIRE_NVRTC");
-    int here = library_open(LIBRARY_NVRTC) != NULL;
-    CHECK(here || !required || !required[0], "TESSERA_REQUIRE_NVRTC is set, but: %s",
-          library_problem(LIBRARY_NVRTC));
-    if (!here) {
-        harness_skip("%s", library_problem(LIBRARY_NVRTC));
-        return;
-    }
-    if (!module_can_trace(why)) {
-        harness_skip("%s", why);
-        return;
-    }
+    if (!sass_can_compare()) return;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         compare(cases[i].kernel, cases[i].params, TESS_F32);
         if (!cases[i].params) compare(cases[i].kernel, NULL, TESS_F64);

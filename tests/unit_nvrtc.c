@@ -47,6 +47,7 @@ static const struct {
     {"TM=4", "simt_07_tile1d"},
     {"PAD=5", "simt_10_vectorized"},
     {"COARSE=2", NULL},
+    {"AT=1,BT=1", NULL},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], MOST_WORKERS = 8 };
 
@@ -93,6 +94,12 @@ static int has_param(const kernel_row *row, const char *assignment) {
     return 0;
 }
 
+/* Whether A and B may lie as AT and BT say. */
+static int takes_order(const kernel_row *row, tess_type in, const int64_t *params) {
+    int at = registry_find_param(row, "AT");
+    return at < 0 || !row->k_major || tess_type_size(in) == 2 || params[at] == 0;
+}
+
 /* Variants that a row refuses for this type, or that are its defaults, are passed over. */
 static int take_variant(const kernel_row *row, tess_type in, int variant, int64_t params[REGISTRY_PARAMS]) {
     const char *text = variants[variant].params, *kernel = variants[variant].kernel;
@@ -104,8 +111,16 @@ static int take_variant(const kernel_row *row, tess_type in, int variant, int64_
     if (text[0] == '\0') return 1;
     return (!kernel || strcmp(kernel, row->info.name) == 0) && has_param(row, text) &&
            registry_parse_params(row, text, params, &why) == TESS_OK &&
-           memcmp(params, defaults, sizeof defaults) != 0 &&
+           memcmp(params, defaults, sizeof defaults) != 0 && takes_order(row, in, params) &&
            launch_shape_of(row, in, params, &shape, &why) == TESS_OK;
+}
+
+/* Kernels for tensor cores take long to compile. Types differ little in them: away from the first architecture one
+ * stands for all, and other parameters are tried with that one. */
+static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
+    if (!row->tensor || harness_tier() == TIER_LONG) return 0;
+    tess_type usual = architecture < registry_architecture(row, TESS_BF16) ? TESS_F16 : TESS_BF16;
+    return (in != usual || out != usual) && (variant > 0 || architecture != architectures[0]);
 }
 
 static void compile_row(share *s, const kernel_row *row, int architecture) {
@@ -114,8 +129,10 @@ static void compile_row(share *s, const kernel_row *row, int architecture) {
     snprintf(file, sizeof file, "%s.cu", row->info.name);
     for (int p = 0; p < PRODUCTS; p++) {
         if (!registry_takes(row, products[p].in, products[p].out)) continue;
+        if (architecture < registry_architecture(row, products[p].in)) continue;
         int swept = architecture == architectures[0] || harness_tier() == TIER_LONG;
         for (int v = 0; v < (swept ? VARIANTS : 1); v++) {
+            if (is_spared(row, products[p].in, products[p].out, architecture, v)) continue;
             if (!take_variant(row, products[p].in, v, params)) continue;
             jit_request r = {.file = file,
                              .type = jit_type_macro(products[p].in, products[p].out),

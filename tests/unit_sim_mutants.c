@@ -1,8 +1,11 @@
 /* unit_sim_mutants.c: bugs planted in the real kernels are found. Each mutant is a kernel of the ladder with
  * one change: a barrier removed, a guard shifted by one, a wait for copies dropped or weakened, a loop that
- * reads one element past a tile. It must be stopped by a check, on a shape around its tile, with a sentence
- * that names a line of its file. What is not mutated must pass the same shapes. */
+ * reads one element past a tile, a swizzle that differs between the writer and the reader. It must be stopped
+ * by a check, on a shape around its tile, with a sentence that names a line of its file; a swizzle that reads
+ * what is there, but is not what was meant, shows in the result only. What is not mutated must pass the same
+ * shapes. */
 #include "harness.h"
+#include "oracle.h"
 #include "scratch.h"
 
 #include <ctype.h>
@@ -19,92 +22,162 @@
 typedef struct mutation {
     const char *what, *find, *make;
     const char *spare; /* a text in the same line that makes this occurrence harmless; NULL: none does */
+    int in_result;     /* it may also show as a wrong result */
 } mutation;
 
 /* A loop over tiles that runs once more adds zeros, which its guards see to. */
 static const mutation mutations[] = {
-    {"a barrier removed", "__syncthreads();", ";", NULL},
-    {"a guard shifted", "< g.m", "<= g.m", NULL},
-    {"a guard shifted", "< g.n", "<= g.n", NULL},
-    {"a guard shifted", "< g.k", "<= g.k", "k_tile = 0"},
-    {"a guard shifted", "< g->m", "<= g->m", NULL},
-    {"a guard shifted", "< g->n", "<= g->n", NULL},
-    {"a guard shifted", "< g->k", "<= g->k", NULL},
-    {"a guard shifted", ">= g.m", "> g.m", NULL},
-    {"a guard shifted", ">= g.n", "> g.n", NULL},
-    {"a guard shifted", ">= g->m", "> g->m", NULL},
-    {"a guard shifted", ">= g->n", "> g->n", NULL},
-    {"a guard shifted", "<= g.m", "<= g.m + 1", NULL},
-    {"a guard shifted", "<= g.n", "<= g.n + 1", NULL},
-    {"a guard shifted", "< d->rows", "<= d->rows", NULL},
-    {"a guard shifted", "< d->k", "<= d->k", NULL},
-    {"a wait dropped", "cp_wait(STAGES - 2);", ";", NULL},
-    {"a wait weakened", "cp_wait(STAGES - 2);", "cp_wait(STAGES - 1);", NULL},
-    {"a read past the tile", "k < TILE; k++", "k <= TILE; k++", NULL},
-    {"a read past the tile", "k < BK; k++", "k <= BK; k++", NULL},
+    {"a barrier removed", "__syncthreads();", ";", NULL, 0},
+    {"a guard shifted", "< g.m", "<= g.m", NULL, 0},
+    {"a guard shifted", "< g.n", "<= g.n", NULL, 0},
+    {"a guard shifted", "< g.k", "<= g.k", "k_tile = 0", 0},
+    {"a guard shifted", "< g->m", "<= g->m", NULL, 0},
+    {"a guard shifted", "< g->n", "<= g->n", NULL, 0},
+    {"a guard shifted", "< g->k", "<= g->k", NULL, 0},
+    {"a guard shifted", ">= g.m", "> g.m", NULL, 0},
+    {"a guard shifted", ">= g.n", "> g.n", NULL, 0},
+    {"a guard shifted", ">= g->m", "> g->m", NULL, 0},
+    {"a guard shifted", ">= g->n", "> g->n", NULL, 0},
+    {"a guard shifted", "<= g.m", "<= g.m + 1", NULL, 0},
+    {"a guard shifted", "<= g.n", "<= g.n + 1", NULL, 0},
+    {"a guard shifted", "< d->rows", "<= d->rows", NULL, 0},
+    {"a guard shifted", "< d->k", "<= d->k", NULL, 0},
+    {"a wait dropped", "cp_wait(STAGES - 2);", ";", NULL, 0},
+    {"a wait weakened", "cp_wait(STAGES - 2);", "cp_wait(STAGES - 1);", NULL, 0},
+    {"a read past the tile", "k < TILE; k++", "k <= TILE; k++", NULL, 0},
+    {"a read past the tile", "k < BK; k++", "k <= BK; k++", NULL, 0},
+    {"a warp not waited for", "__syncwarp();", ";", NULL, 0},
+    {"a guard shifted", "< there", "<= there", NULL, 0},
+    {"a guard shifted", "i < lines &&", "i <= lines &&", NULL, 0},
+    {"a guard shifted", "j < length", "j <= length", NULL, 0},
+    {"a guard shifted", "present = length - s->piece", "present = length - s->piece + 1", NULL, 0},
+    {"another swizzle", "(a_at ^ step * 32)", "(a_at + step * 32)", NULL, 1},
+    {"another swizzle", "(b_at ^ j * 32)", "(b_at + j * 32)", NULL, 1},
+    {"another stage", "stages + slot * STAGE", "stages + last * STAGE", "acc_t *stage", 0},
+    {"fragments of another step", "stage, a_at, b_at, step)", "stage, a_at, b_at, 0)", NULL, 1},
 };
 
 /* The shapes a kernel is tried on: one less and one more than its tile and depth, and a whole number of
- * tiles. */
+ * tiles. Those of tensor cores take bf16, with small tiles. */
 typedef struct subject {
     const char *kernel;
     int64_t shapes[5][3];
+    const char *params;
+    const char *harmless[2]; /* texts in lines of this kernel where a mutation is no bug */
 } subject;
+#define SMALL_TILES "BM=64,BN=64,WM=32,WN=32,KSTEPS=2"
 static const subject subjects[] = {
-    {"simt_01_uncoalesced", {{33, 31, 35}, {31, 33, 31}, {32, 32, 32}}},
-    {"simt_02_coalesced", {{33, 31, 35}, {31, 33, 31}, {32, 32, 32}}},
-    {"simt_03_unrolled", {{33, 31, 35}, {31, 33, 31}, {32, 32, 32}}},
-    {"simt_04_coarsened", {{33, 127, 35}, {31, 129, 31}, {32, 128, 32}}},
-    {"simt_05_shared", {{33, 31, 35}, {31, 33, 31}, {31, 32, 64}, {32, 31, 64}, {32, 32, 64}}},
-    {"simt_06_prefetched", {{33, 31, 35}, {31, 33, 31}, {31, 32, 64}, {32, 31, 64}, {32, 32, 64}}},
-    {"simt_07_tile1d", {{65, 63, 17}, {63, 65, 15}, {64, 64, 16}}},
-    {"simt_08_strided4x4", {{65, 63, 33}, {63, 65, 31}, {64, 64, 32}}},
-    {"simt_09_tile2d", {{129, 127, 17}, {127, 129, 15}, {128, 128, 16}}},
-    {"simt_10_vectorized", {{129, 127, 17}, {127, 129, 15}, {132, 124, 20}, {128, 128, 16}}},
-    {"simt_11_warptile", {{129, 127, 33}, {127, 129, 31}, {132, 124, 36}, {128, 128, 32}}},
-    {"simt_12_pipelined", {{129, 127, 65}, {127, 129, 63}, {132, 124, 68}, {128, 128, 64}}},
-    {"vector_01_shuffle", {{257, 1, 65}, {1, 255, 33}, {33, 1, 31}}},
+    {"simt_01_uncoalesced", {{33, 31, 35}, {31, 33, 31}, {32, 32, 32}}, NULL, {NULL, NULL}},
+    {"simt_02_coalesced", {{33, 31, 35}, {31, 33, 31}, {32, 32, 32}}, NULL, {NULL, NULL}},
+    {"simt_03_unrolled", {{33, 31, 35}, {31, 33, 31}, {32, 32, 32}}, NULL, {NULL, NULL}},
+    {"simt_04_coarsened", {{33, 127, 35}, {31, 129, 31}, {32, 128, 32}}, NULL, {NULL, NULL}},
+    {"simt_05_shared",
+     {{33, 31, 35}, {31, 33, 31}, {31, 32, 64}, {32, 31, 64}, {32, 32, 64}},
+     NULL,
+     {NULL, NULL}},
+    {"simt_06_prefetched",
+     {{33, 31, 35}, {31, 33, 31}, {31, 32, 64}, {32, 31, 64}, {32, 32, 64}},
+     NULL,
+     {NULL, NULL}},
+    {"simt_07_tile1d", {{65, 63, 17}, {63, 65, 15}, {64, 64, 16}}, NULL, {NULL, NULL}},
+    {"simt_08_strided4x4", {{65, 63, 33}, {63, 65, 31}, {64, 64, 32}}, NULL, {NULL, NULL}},
+    {"simt_09_tile2d", {{129, 127, 17}, {127, 129, 15}, {128, 128, 16}}, NULL, {NULL, NULL}},
+    {"simt_10_vectorized",
+     {{129, 127, 17}, {127, 129, 15}, {132, 124, 20}, {128, 128, 16}},
+     NULL,
+     {NULL, NULL}},
+    {"simt_11_warptile",
+     {{129, 127, 33}, {127, 129, 31}, {132, 124, 36}, {128, 128, 32}},
+     NULL,
+     {NULL, NULL}},
+    {"simt_12_pipelined",
+     {{129, 127, 65}, {127, 129, 63}, {132, 124, 68}, {128, 128, 64}},
+     NULL,
+     {NULL, NULL}},
+    {"vector_01_shuffle", {{257, 1, 65}, {1, 255, 33}, {33, 1, 31}}, NULL, {NULL, NULL}},
+    /* A warp whose tile is not in C, and a step beyond k, add zeros too. */
+    {"mma_01_wmma",
+     {{17, 31, 17}, {31, 17, 40}, {17, 32, 32}, {32, 17, 32}},
+     "BM=32,BN=32",
+     {"return;", "k += WMMA_K"}},
+    {"mma_02_shared", {{65, 63, 33}, {63, 65, 31}, {64, 64, 96}}, SMALL_TILES, {NULL, NULL}},
+    {"mma_03_async", {{65, 63, 33}, {63, 66, 160}, {64, 64, 160}, {64, 64, 168}}, SMALL_TILES, {NULL, NULL}},
+    {"mma_04_ldmatrix",
+     {{65, 63, 33}, {63, 66, 160}, {64, 64, 160}, {64, 64, 168}},
+     SMALL_TILES,
+     {NULL, NULL}},
+    {"mma_05_swizzled",
+     {{65, 63, 33}, {63, 66, 160}, {64, 64, 160}, {64, 64, 168}},
+     SMALL_TILES,
+     {NULL, NULL}},
+    {"mma_06_overlapped",
+     {{65, 63, 33}, {63, 66, 160}, {64, 64, 160}, {64, 64, 136}},
+     SMALL_TILES,
+     {NULL, NULL}},
+    {"mma_07_raster", {{65, 63, 33}, {63, 66, 160}, {64, 64, 160}, {64, 64, 136}}, SMALL_TILES, {NULL, NULL}},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects, MUTATIONS = sizeof mutations / sizeof *mutations };
 
-/* Runs the kernel in the file on one shape. The vector kernel takes another way if A is stored by columns. */
-static tess_status run_shape(tess_context *ctx, const char *path, const int64_t *shape, int by_columns) {
+static int is_tensor(const subject *s) {
+    return strncmp(s->kernel, "mma", 3) == 0;
+}
+
+/* A dense matrix; for tensor cores its rows begin at multiples of 32 bytes. */
+static tess_matrix make_matrix(tess_type type, int64_t rows, int64_t cols, int by_columns, int tensor) {
+    int64_t ld = by_columns ? rows : tensor ? (cols + 15) / 16 * 16 : cols;
+    size_t size = (size_t)(by_columns ? cols : rows) * (size_t)ld * tess_type_size(type);
+    void *data = aligned_alloc(256, (size + 255) / 256 * 256);
+    if (!CHECK(data != NULL, "no memory")) exit(1);
+    return by_columns ? tess_view_col_major(type, rows, cols, data, ld)
+                      : tess_view_row_major(type, rows, cols, data, ld);
+}
+
+/* Runs the kernel in the file on one shape. The vector kernel takes another way if A is stored by columns.
+ * *wrong: the result is not the product. */
+static tess_status run_shape(tess_context *ctx, const char *path, const subject *s, const int64_t *shape,
+                             int by_columns, int *wrong) {
     int64_t m = shape[0], n = shape[1], k = shape[2];
-    float *a = test_alloc((size_t)(m * k) * sizeof *a), *b = test_alloc((size_t)(k * n) * sizeof *b),
-          *c = test_alloc((size_t)(m * n) * sizeof *c);
-    tess_matrix A = tess_view_row_major(TESS_F32, m, k, a, k), B = tess_view_row_major(TESS_F32, k, n, b, n),
-                C = tess_view_row_major(TESS_F32, m, n, c, n);
-    if (by_columns) A = tess_view_col_major(TESS_F32, m, k, a, m);
+    int tensor = is_tensor(s);
+    tess_type in = tensor ? TESS_BF16 : TESS_F32;
+    tess_matrix A = make_matrix(in, m, k, by_columns, tensor), B = make_matrix(in, k, n, 0, tensor),
+                C = make_matrix(TESS_F32, m, n, 0, tensor);
     tess_fill(&A, TESS_FILL_INTEGER, 3, 1);
     tess_fill(&B, TESS_FILL_INTEGER, 3, 2);
     tess_fill(&C, TESS_FILL_INTEGER, 3, 3);
-    tess_options options = {.kernel = path};
+    tess_options options = {.kernel = path, .params = s->params};
     tess_status status = tess_gemm(ctx, 1, &A, &B, 0, &C, &options);
-    free(a);
-    free(b);
-    free(c);
+    *wrong =
+        status == TESS_OK &&
+        oracle_check(&(oracle_product){.alpha = 1, .A = A, .B = B, .C0 = C, .C = C, .exact = 1}).wrong > 0;
+    free(A.data);
+    free(B.data);
+    free(C.data);
     return status;
 }
 
-/* Tries the shapes until one fails. */
-static tess_status run_shapes(tess_context *ctx, const char *path, const subject *s) {
-    for (int i = 0; i < 5 && s->shapes[i][0]; i++)
+/* Tries the shapes until one fails or gives a wrong result. */
+static tess_status run_shapes(tess_context *ctx, const char *path, const subject *s, int *wrong) {
+    *wrong = 0;
+    for (int i = 0; i < 5 && s->shapes[i][0] && !*wrong; i++)
         for (int by_columns = 0; by_columns <= (strncmp(s->kernel, "vector", 6) == 0); by_columns++) {
-            tess_status status = run_shape(ctx, path, s->shapes[i], by_columns);
+            tess_status status = run_shape(ctx, path, s, s->shapes[i], by_columns, wrong);
             if (status != TESS_OK) return status;
         }
     return TESS_OK;
 }
 
 /* The n-th occurrence that is not spared, and not within the first comment. */
-static const char *find_place(const char *text, const mutation *how, int n) {
+static const char *find_place(const char *text, const subject *s, const mutation *how, int n) {
     const char *at = strstr(text, "*/");
     while ((at = strstr(at + 1, how->find)) != NULL) {
         const char *line = at;
         while (line > text && line[-1] != '\n') line--;
         char whole[400];
         snprintf(whole, sizeof whole, "%.*s", (int)strcspn(line, "\n"), line);
-        if (how->spare && strstr(whole, how->spare)) continue;
+        const char *const spares[] = {how->spare, s ? s->harmless[0] : NULL, s ? s->harmless[1] : NULL};
+        int spared = 0;
+        for (int i = 0; i < 3; i++) spared |= spares[i] && strstr(whole, spares[i]);
+        if (spared) continue;
         if (n-- == 0) return at;
     }
     return NULL;
@@ -118,7 +191,9 @@ static int line_number(const char *text, const char *at) {
 
 /* Whether that line of the file reads or writes memory, or waits at a barrier. */
 static int can_be_at_fault(const char *text, int line) {
-    static const char *const signs[] = {"[", "*", "store(", "cp_async(", "finish(", "__syncthreads"};
+    static const char *const signs[] = {"[",       "*",         "store(",        "cp_async",
+                                        "finish(", "ldmatrix(", "__syncthreads", "wmma_load",
+                                        "store_",  "wmma_store"};
     char whole[256];
     for (int i = 1; i < line && text; i++) text = (text = strchr(text, '\n')) ? text + 1 : NULL;
     if (!text) return 0;
@@ -148,7 +223,12 @@ static void try_mutant(tess_context *ctx, const scratch *dir, const subject *s, 
     snprintf(path, sizeof path, "%s/%s", dir->path, name);
     snprintf(mutant, size, "%.*s%s%s", (int)before, text, how->make, at + strlen(how->find));
     scratch_write(dir, name, mutant, strlen(mutant));
-    tess_status status = run_shapes(ctx, path, s);
+    int wrong;
+    tess_status status = run_shapes(ctx, path, s, &wrong);
+    if (wrong && how->in_result) {
+        free(mutant);
+        return;
+    }
     if (CHECK(status == TESS_ERROR_DEVICE, "%s:%d: %s (%s) was not found: %s %s", s->kernel,
               line_number(text, at), how->what, how->make, tess_status_name(status),
               status ? tess_error(ctx) : ""))
@@ -160,36 +240,48 @@ static void try_mutant(tess_context *ctx, const scratch *dir, const subject *s, 
 static int try_subject(tess_context *ctx, const scratch *dir, const subject *s) {
     char name[80], path[200], *text;
     sentence why;
-    int tried = 0;
+    int tried = 0, wrong;
     snprintf(name, sizeof name, "%s.cu", s->kernel);
     snprintf(path, sizeof path, "%s/%s", dir->path, name);
     if (!CHECK(kernel_source_read(name, &text, &why) == TESS_OK, "%s", why.text)) return 0;
     scratch_write(dir, name, text, strlen(text));
-    CHECK(run_shapes(ctx, path, s) == TESS_OK, "%s, not mutated: %s", s->kernel, tess_error(ctx));
+    CHECK(run_shapes(ctx, path, s, &wrong) == TESS_OK && !wrong, "%s, not mutated: %s", s->kernel,
+          wrong ? "its result is wrong" : tess_error(ctx));
     for (int i = 0; i < MUTATIONS; i++) {
         const char *at;
-        for (int n = 0; (at = find_place(text, &mutations[i], n)) != NULL; n++, tried++)
+        for (int n = 0; (at = find_place(text, s, &mutations[i], n)) != NULL; n++, tried++)
             try_mutant(ctx, dir, s, text, &mutations[i], at);
     }
     memory_free(text);
     return tried;
 }
 
-TEST(sim_mutants_are_found) {
+/* The subjects that are of tensor cores, or those that are not; in a short run every fourth. Of tensor cores
+ * a run of the ordinary length tries every other one: they are made of the same parts. */
+static void try_subjects(int tensor, int least) {
     scratch dir;
     tess_context *ctx;
-    int tried = 0;
+    int tried = 0, every = harness_tier() == TIER_SHORT ? 4 : tensor && harness_tier() != TIER_LONG ? 2 : 1;
     if (tess_open(&ctx, "sim:checked") != TESS_OK) {
         harness_skip("planted bugs: %s", tess_error(NULL));
         return;
     }
     scratch_enter(&dir, "TESSERA_CACHE_DIR");
     for (int i = 0; i < SUBJECTS; i++)
-        if (harness_tier() != TIER_SHORT || i % 4 == 0) tried += try_subject(ctx, &dir, &subjects[i]);
-    CHECK(tried >= (harness_tier() == TIER_SHORT ? 5 : 30), "only %d mutants were made", tried);
+        if (is_tensor(&subjects[i]) == tensor && i % every == every / 2)
+            tried += try_subject(ctx, &dir, &subjects[i]);
+    CHECK(tried >= (harness_tier() == TIER_SHORT ? 5 : least), "only %d mutants were made", tried);
     printf("    %d mutants\n", tried);
     scratch_leave(&dir);
     tess_close(ctx);
+}
+
+TEST(sim_mutants_are_found) {
+    try_subjects(0, 80);
+}
+
+TEST(sim_mutants_of_tensor_kernels_are_found) {
+    try_subjects(1, 40);
 }
 
 /* move.cu is no kernel of the registry: it is run where a view is copied, here a column-major A. */
@@ -198,16 +290,17 @@ static void try_move(const scratch *dir, const char *text, int line) {
     tess_context *ctx;
     scratch_write(dir, "move.cu", text, strlen(text));
     if (!CHECK_STATUS(tess_open(&ctx, "sim:checked"), TESS_OK, NULL)) return;
-    tess_status status = run_shape(ctx, "simt_02_coalesced", shape, 1);
+    int wrong;
+    tess_status status = run_shape(ctx, "simt_02_coalesced", &subjects[1], shape, 1, &wrong);
     CHECK(status == (line ? TESS_ERROR_DEVICE : TESS_OK), "move:%d: %s: %s", line, tess_status_name(status),
           status ? tess_error(ctx) : "was not found");
     tess_close(ctx);
 }
 
 TEST(sim_mutants_of_move_are_found) {
-    static const mutation of_move[] = {{"a barrier removed", "__syncthreads();", ";", NULL},
-                                       {"a guard shifted", "row < v.rows", "row <= v.rows", NULL},
-                                       {"a guard shifted", "col < v.cols", "col <= v.cols", NULL}};
+    static const mutation of_move[] = {{"a barrier removed", "__syncthreads();", ";", NULL, 0},
+                                       {"a guard shifted", "row < v.rows", "row <= v.rows", NULL, 0},
+                                       {"a guard shifted", "col < v.cols", "col <= v.cols", NULL, 0}};
     static const char *const files[] = {"port.h", "simt_02_coalesced.cu", "move.cu"};
     char why[256], *text, mutant[8000];
     scratch dir;
@@ -226,7 +319,7 @@ TEST(sim_mutants_of_move_are_found) {
     try_move(&dir, text, 0);
     for (int i = 0; i < 3; i++) {
         const char *at;
-        for (int n = 0; (at = find_place(text, &of_move[i], n)) != NULL; n++) {
+        for (int n = 0; (at = find_place(text, NULL, &of_move[i], n)) != NULL; n++) {
             snprintf(mutant, sizeof mutant, "%.*s%s%s", (int)(at - text), text, of_move[i].make,
                      at + strlen(of_move[i].find));
             try_move(&dir, mutant, line_number(text, at));

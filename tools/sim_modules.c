@@ -1,5 +1,6 @@
 /* sim_modules.c: makes the modules of the simulator that are built with the library: every kernel of the
- * ladder with its own parameters, for f32, f64 and i32, plain and traced.
+ * ladder with its own parameters, for f32, f64 and i32 (those of tensor cores for bf16 to f32), plain and
+ * traced.
  *
  *     sim_modules build/sim.modules
  *
@@ -26,26 +27,29 @@ typedef struct task {
 static task tasks[MOST];
 static int task_count;
 
-static void add_task(const kernel_row *row, const char *file, tess_type type, const int64_t *params) {
+static void add_task(const kernel_row *row, const char *file, tess_type in, tess_type out,
+                     const int64_t *params) {
     for (int traced = 0; traced < 2 && task_count < MOST; traced++) {
         task *t = &tasks[task_count++];
         snprintf(t->file, sizeof t->file, "%s", file);
         if (params) memcpy(t->params, params, sizeof t->params);
-        t->request = (module_request){t->file, row, t->params, type, type, traced, 0};
+        t->request = (module_request){t->file, row, t->params, in, out, traced, 0};
     }
 }
 
-/* The kernel's own parameters; where it has VEC, also with VEC 1, which any shape can have. */
+/* The kernel's own parameters; where it has VEC, also with VEC 1, which any shape can have. For tensor cores
+ * those of aligned rows will do: the others depend on how A and B lie. */
 static void add_kernel(const kernel_row *row, tess_type type) {
     char file[80];
     int64_t params[REGISTRY_PARAMS];
     snprintf(file, sizeof file, "%s.cu", row->info.name);
     registry_defaults(row, type, params);
-    add_task(row, file, type, params);
+    add_task(row, file, type, row->tensor ? TESS_F32 : type, params);
+    if (row->tensor) return;
     for (int i = 0; registry_param_name(row, i); i++)
         if (strcmp(registry_param_name(row, i), "VEC") == 0) {
             params[i] = 1;
-            add_task(row, file, type, params);
+            add_task(row, file, type, type, params);
         }
 }
 
@@ -54,9 +58,12 @@ static void list_tasks(void) {
     const kernel_row *row;
     for (int t = 0; t < 3; t++) {
         for (int i = 0; (row = registry_row(i)) != NULL; i++)
-            if (row->block && registry_takes(row, types[t], types[t])) add_kernel(row, types[t]);
-        add_task(NULL, "move.cu", types[t], NULL);
+            if (row->block && !row->tensor && registry_takes(row, types[t], types[t]))
+                add_kernel(row, types[t]);
+        add_task(NULL, "move.cu", types[t], types[t], NULL);
     }
+    for (int i = 0; (row = registry_row(i)) != NULL; i++)
+        if (row->tensor) add_kernel(row, TESS_BF16);
 }
 
 /* Appends one module. Returns 0 if it could not be made. */

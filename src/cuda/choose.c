@@ -3,23 +3,35 @@
 #include "../product.h"
 #include "cuda.h"
 
-/* Tiles of simt_12_pipelined, from large to small: large ones reuse more of what they load, but too few of them leave
+/* Tiles of a kernel, from large to small: large ones reuse more of what they load, but too few of them leave
  * multiprocessors idle. Found by measuring squares of 256 to 4096 on an H200. */
 typedef struct tiling {
     int rows, cols;
     const char *params, *reason;
 } tiling;
-static const tiling tilings[] = {
-    {128, 128, NULL, "it is the fastest kernel for all but small and thin products"},
-    {64, 128, "BM=64,BN=128,BK=16,TM=8,TN=8,STAGES=3", "larger tiles would leave multiprocessors idle"},
-    {32, 64, "BM=32,BN=64,BK=32,TM=4,TN=4,STAGES=3", "larger tiles would leave most multiprocessors idle"},
+enum { TILINGS = 3 };
+#define FASTEST     "it is the fastest kernel for all but small and thin products"
+#define SOME_IDLE   "larger tiles would leave multiprocessors idle"
+#define MANY_IDLE   "larger tiles would leave most multiprocessors idle"
+#define TENSOR_CORE "tensor cores multiply this type"
+
+/* Of simt_12_pipelined, for elements of 4 bytes and of 8. */
+static const tiling tilings[TILINGS] = {
+    {128, 128, NULL, FASTEST},
+    {64, 128, "BM=64,BN=128,BK=16,TM=8,TN=8,STAGES=3", SOME_IDLE},
+    {32, 64, "BM=32,BN=64,BK=32,TM=4,TN=4,STAGES=3", MANY_IDLE},
 };
-static const tiling tilings_wide[] = {
-    {64, 128, NULL, "it is the fastest kernel for all but small and thin products"},
-    {64, 64, "BM=64,BN=64,BK=16,TM=4,TN=8,STAGES=3", "larger tiles would leave multiprocessors idle"},
-    {32, 64, "BM=32,BN=64,BK=16,TM=4,TN=4,STAGES=3", "larger tiles would leave most multiprocessors idle"},
+static const tiling tilings_wide[TILINGS] = {
+    {64, 128, NULL, FASTEST},
+    {64, 64, "BM=64,BN=64,BK=16,TM=4,TN=8,STAGES=3", SOME_IDLE},
+    {32, 64, "BM=32,BN=64,BK=16,TM=4,TN=4,STAGES=3", MANY_IDLE},
 };
-enum { TILINGS = sizeof tilings / sizeof tilings[0] };
+/* Of mma_07_raster. */
+static const tiling tilings_tensor[TILINGS] = {
+    {256, 128, NULL, TENSOR_CORE},
+    {128, 128, "BM=128,BN=128", TENSOR_CORE ", and " SOME_IDLE},
+    {64, 64, "BM=64,BN=64,WM=32,WN=32,KSTEPS=4", TENSOR_CORE ", and " MANY_IDLE},
+};
 
 static double tiles_of(const problem *what, int rows, int cols) {
     return (double)((what->m + rows - 1) / rows) * (double)((what->n + cols - 1) / cols) *
@@ -27,11 +39,26 @@ static double tiles_of(const problem *what, int rows, int cols) {
 }
 
 /* The largest tiles that give three of four multiprocessors a block. */
-static const tiling *choose_tiling(const problem *what, int sms) {
-    const tiling *t = what->in == TESS_F64 ? tilings_wide : tilings;
+static const tiling *choose_tiling(const tiling *t, const problem *what, int sms) {
     int i = 0;
     while (i < TILINGS - 1 && tiles_of(what, t[i].rows, t[i].cols) < 0.75 * sms) i++;
     return &t[i];
+}
+
+/* Whether tensor cores may multiply it: f32 only where its last bits may be lost. */
+static int may_use_tensor_cores(const problem *what) {
+    if (what->in == TESS_F32) return what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16;
+    return what->in == TESS_F16 || what->in == TESS_BF16 || what->in == TESS_I8;
+}
+
+static choice choose_tensor(const cuda_device *self, const problem *what) {
+    if (self->facts->architecture >= 80) {
+        const tiling *t = choose_tiling(tilings_tensor, what, self->facts->gpu.sms);
+        return (choice){"mma_07_raster", t->params, t->reason};
+    }
+    if (what->in == TESS_F16 || what->in == TESS_I8)
+        return (choice){"mma_02_shared", NULL, TENSOR_CORE ", without asynchronous copies"};
+    return (choice){NULL, NULL, NULL};
 }
 
 /* The type comes first: only some kernels take all of them. Then the shape. */
@@ -41,14 +68,19 @@ choice cuda_choose(const device *base, const problem *what) {
         return (choice){"vector_01_shuffle", NULL,
                         "with one row or column of C every element is used once, so that only reading in "
                         "order helps"};
+    if (may_use_tensor_cores(what)) {
+        choice chosen = choose_tensor(self, what);
+        if (chosen.kernel) return chosen;
+    }
     if (what->in != TESS_F32 && what->in != TESS_F64 && what->in != TESS_I32)
         return (choice){"simt_09_tile2d", NULL, "it is the fastest kernel that takes this type"};
     if (self->facts->architecture < 80)
         return tiles_of(what, 128, 128) < self->facts->gpu.sms
-                   ? (choice){"simt_08_strided4x4", NULL, "larger tiles would leave multiprocessors idle"}
+                   ? (choice){"simt_08_strided4x4", NULL, SOME_IDLE}
                    : (choice){"simt_11_warptile", NULL,
                               "it is the fastest for a card without asynchronous copies"};
-    const tiling *t = choose_tiling(what, self->facts->gpu.sms);
+    const tiling *t =
+        choose_tiling(what->in == TESS_F64 ? tilings_wide : tilings, what, self->facts->gpu.sms);
     return (choice){"simt_12_pipelined", t->params, t->reason};
 }
 
@@ -56,12 +88,16 @@ choice cuda_choose(const device *base, const problem *what) {
 static tess_status check_card(const cuda_device *self, const plan *decided, sentence *why) {
     const kernel_row *kernel = decided->kernel;
     const tess_gpu_info *gpu = &self->facts->gpu;
-    if (kernel->architecture > self->facts->architecture)
-        return status_fail(why, TESS_ERROR_KERNEL, "%s needs sm_%d, but %s is sm_%d", kernel->info.name,
-                           kernel->architecture, self->facts->model, self->facts->architecture);
-    if (cuda_find_kernel(self, kernel, decided->what.in, decided->what.out, decided->params)) return TESS_OK;
+    tess_type in = route_input(&decided->what, kernel);
+    int least = registry_architecture(kernel, in);
+    if (least > self->facts->architecture)
+        return status_fail(why, TESS_ERROR_KERNEL, "%s needs sm_%d%s%s, but %s is sm_%d", kernel->info.name,
+                           least, least > kernel->architecture ? " for " : "",
+                           least > kernel->architecture ? tess_type_name(in) : "", self->facts->model,
+                           self->facts->architecture);
+    if (cuda_find_kernel(self, kernel, in, decided->what.out, decided->params)) return TESS_OK;
     launch_shape shape;
-    TRY(launch_shape_of(kernel, decided->what.in, decided->params, &shape, why));
+    TRY(launch_shape_of(kernel, in, decided->params, &shape, why));
     if (shape.shared > gpu->shared_per_block_most) {
         char values[192];
         registry_print_params(kernel, decided->params, values, sizeof values);

@@ -109,7 +109,7 @@ static tess_status join(work *w, const char *port, const char *kernel, sentence 
 static tess_status make_text(work *w, sentence *why) {
     char *port = NULL, *kernel = NULL;
     tess_status status = kernel_source_read("port.h", &port, why);
-    if (status == TESS_OK) status = kernel_source_read(w->request->file, &kernel, why);
+    if (status == TESS_OK) status = kernel_source_read_whole(w->request->file, &kernel, why);
     if (status == TESS_OK) status = join(w, port, kernel, why);
     memory_free(port);
     memory_free(kernel);

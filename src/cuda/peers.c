@@ -122,6 +122,7 @@ tess_status cuda_peer_prepare(const cuda_device *self, plan *decided, sentence *
     TRY(describe(what, NULL, &call, why));
     decided->threads = 0;
     decided->workspace = PEER_WORKSPACE;
+    decided->less_exact = 1;
     decided->reason = self->peer_reason;
     return TESS_OK;
 }

@@ -119,10 +119,10 @@ tess_status cuda_scale(device *base, const problem *what, const operands *data, 
 
 static tess_status read_kernel_facts(cuda_device *self, const plan *decided, tess_kernel_facts *facts,
                                      sentence *why) {
-    launch_route route;
+    route way;
     cuda_kernel *kernel;
-    TRY(launch_route_of(&decided->what, decided->kernel, &route, why));
-    const problem *run = &route.run;
+    TRY(route_of(&decided->what, decided->kernel, decided->params, &way, why));
+    const problem *run = &way.run;
     TRY(cuda_load_kernel(self, decided->kernel, run->in, run->out, decided->params, &kernel, why));
     const launch_shape *shape = &kernel->shape;
     int static_shared;

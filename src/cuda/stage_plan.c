@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../numeric.h"
+#include "../route.h"
 #include "stage.h"
 
 /* Below this many bytes, cutting a product costs more than it hides. */
@@ -159,10 +160,10 @@ static tess_status add_block(stage_job *job, const problem *p, const operands *d
     block->data.b = moved(data->b, r->col * p->b_col + r->product * p->batch.stride_b, in);
     block->data.c =
         (char *)data->c + (r->row * p->c_row + r->col * p->c_col + r->product * p->batch.stride_c) * out;
-    launch_route route;
+    route way;
     if (job->whole->kernel && job->whole->kernel->block) {
-        TRY(launch_route_of(what, job->whole->kernel, &route, why));
-        block->decided.workspace = route.workspace;
+        TRY(route_of(what, job->whole->kernel, job->whole->params, &way, why));
+        block->decided.workspace = way.workspace;
     }
     TRY(stage_event(job, &block->start, why));
     TRY(stage_event(job, &block->done, why));
@@ -282,7 +283,7 @@ tess_status stage_plan(stage_job *job, const operands *given, sentence *why) {
     if (p.batch.count > 1 || !kernel || bytes < WORTH_CUTTING)
         return add_groups(job, &p, &data, p.batch.count > 1 ? least(groups, p.batch.count) : 1, why);
     launch_shape shape = {.tile_rows = 128, .tile_cols = 128};
-    if (kernel->block) TRY(launch_shape_of(kernel, p.in, job->whole->params, &shape, why));
+    if (kernel->block) TRY(launch_shape_of(kernel, route_input(&p, kernel), job->whole->params, &shape, why));
     cut rows, cols;
     choose_cuts(job, &p, &shape, &rows, &cols);
     return add_panels(job, &p, &data, rows, cols, why);

@@ -27,11 +27,11 @@ static void make_room(sim_worker *worker, sim_thread *me) {
     me->room = room;
 }
 
-void async_queue(sim_here *here, void *to, const void *from, int bytes, int there, int line,
+void async_queue(sim_here *here, void *to, const void *from, int bytes, int present, int line,
                  const void *site) {
     sim_worker *worker = (sim_worker *)here;
     sim_thread *me = worker->running;
-    async_copy copy = {to, from, bytes, there, line, me->group, (uintptr_t)site};
+    async_copy copy = {to, from, bytes, present, line, me->group, (uintptr_t)site};
     if (worker->trace) trace_copy_queued(worker, &copy);
     if (me->count == me->room) make_room(worker, me);
     me->copies[me->count++] = copy;
@@ -43,10 +43,8 @@ void async_commit(sim_here *here) {
 
 static void arrive(sim_worker *worker, const async_copy *copy) {
     if (worker->trace) trace_copy_arrives(worker, copy);
-    if (copy->there)
-        memcpy(copy->to, copy->from, (size_t)copy->bytes);
-    else
-        memset(copy->to, 0, (size_t)copy->bytes);
+    if (copy->present > 0) memcpy(copy->to, copy->from, (size_t)copy->present);
+    memset((char *)copy->to + copy->present, 0, (size_t)(copy->bytes - copy->present));
 }
 
 /* Makes the copies of the groups before `group`. */

@@ -5,7 +5,7 @@
 
 #include "block.h"
 
-void async_queue(sim_here *here, void *to, const void *from, int bytes, int there, int line,
+void async_queue(sim_here *here, void *to, const void *from, int bytes, int present, int line,
                  const void *site);
 void async_commit(sim_here *here);
 /* Makes the copies of all but the newest `pending` groups. */

@@ -1,9 +1,9 @@
 /* banks.c: from instructions to wavefronts (Volta and later).
  *
  * An instruction of up to 4 bytes a lane serves all 32 lanes at once; one of 8 bytes two halves of the warp,
- * one of 16 four quarters. Where a load has every lane ask for the same address as its neighbour, or as its
- * neighbour but one, two of these parts are served together. A part takes as many wavefronts as its busiest
- * bank has different words. */
+ * one of 16 four quarters, and so does ldmatrix, whose 8×8 matrices are its quarters. Where an ordinary load
+ * has every lane ask for the same address as its neighbour, or as its neighbour but one, two of these parts
+ * are served together. A part takes as many wavefronts as its busiest bank has different words. */
 #include "banks.h"
 
 #include <stddef.h>
@@ -32,14 +32,40 @@ static int busiest_bank(const uint32_t *offsets, uint32_t mask, int first, int l
     return most;
 }
 
-int banks_wavefronts(const uint32_t offsets[BANKS_LANES], uint32_t mask, int bytes, int writes, int *least) {
+int banks_wavefronts(const uint32_t offsets[BANKS_LANES], uint32_t mask, int bytes, int apart, int *least) {
     int words = bytes <= 4 ? 1 : bytes / 4, parts = words, total = 0;
-    if (parts > 1 && !writes && (pairs_agree(offsets, mask, 1) || pairs_agree(offsets, mask, 2))) parts /= 2;
+    if (parts > 1 && !apart && (pairs_agree(offsets, mask, 1) || pairs_agree(offsets, mask, 2))) parts /= 2;
     *least = 0;
     for (int part = 0; part < parts; part++) {
         int lanes = BANKS_LANES / parts, busy = busiest_bank(offsets, mask, part * lanes, lanes, words);
         total += busy;
         *least += busy > 0;
+    }
+    return total;
+}
+
+/* The most lanes that read from any bank of global memory's side: there lanes do not share a word. */
+static int busiest_source(const warps_request *load, int first, int lanes, int words) {
+    int count[BANKS_LANES] = {0}, most = 0;
+    for (int lane = first; lane < first + lanes; lane++)
+        for (int i = 0; load->mask >> lane & 1 && i < words; i++) {
+            int *bank = &count[(load->at[lane] / 4 + (uint64_t)i) % BANKS_LANES];
+            if (++*bank > most) most = *bank;
+        }
+    return most;
+}
+
+int banks_copy_wavefronts(const warps_request *load, const warps_request *store, int *least) {
+    int bytes = (int)(store->kind & WARPS_BYTES), parts = bytes <= 4 ? 1 : bytes / 4;
+    int lanes = BANKS_LANES / parts, total = 0;
+    uint32_t offsets[BANKS_LANES];
+    for (int lane = 0; lane < BANKS_LANES; lane++) offsets[lane] = (uint32_t)store->at[lane];
+    *least = 0;
+    for (int part = 0; part < parts; part++) {
+        int from = busiest_source(load, part * lanes, lanes, parts);
+        int to = busiest_bank(offsets, store->mask, part * lanes, lanes, parts);
+        total += from > to ? from : to;
+        *least += to > 0;
     }
     return total;
 }
@@ -58,7 +84,8 @@ int banks_add(void *self, const warps_request *request) {
     }
     for (int lane = 0; lane < BANKS_LANES; lane++) offsets[lane] = (uint32_t)request->at[lane];
     site->requests++;
-    site->wavefronts += (uint64_t)banks_wavefronts(offsets, request->mask, bytes, writes, &least);
+    site->wavefronts +=
+        (uint64_t)banks_wavefronts(offsets, request->mask, bytes, banks_are_apart(request->kind), &least);
     site->least += (uint64_t)least;
     return 1;
 }

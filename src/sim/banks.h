@@ -24,8 +24,14 @@ typedef struct banks_tally {
 /* Adds an instruction of a warp, as warps_gather hands it over; `tally` is a banks_tally. */
 int banks_add(void *tally, const warps_request *request);
 
-/* Wavefronts of one instruction: lanes in `mask` access `bytes` bytes at their offsets. *least is what it
- * would take without conflicts. */
-int banks_wavefronts(const uint32_t offsets[BANKS_LANES], uint32_t mask, int bytes, int writes, int *least);
+/* Wavefronts of one instruction: lanes in `mask` access `bytes` bytes at their offsets. `apart`: no two parts
+ * of it are served together, as of a store and of ldmatrix. *least is what it would take without
+ * conflicts. */
+int banks_wavefronts(const uint32_t offsets[BANKS_LANES], uint32_t mask, int bytes, int apart, int *least);
+static inline int banks_are_apart(uint32_t kind) {
+    return (kind & (WARPS_WRITE | WARPS_FIXED)) != 0;
+}
+/* The same of a copy, which loads from global memory and stores to shared memory. */
+int banks_copy_wavefronts(const warps_request *load, const warps_request *store, int *least);
 
 #endif

@@ -9,6 +9,7 @@
 #include "../launch.h"
 #include "../memory.h"
 #include "async.h"
+#include "fragments.h"
 #include "trace.h"
 
 sim_worker *block_worker_make(void) {
@@ -130,26 +131,52 @@ static int is_complete(const sim_warp *warp, uint32_t mask) {
     return (warp->met & mask) == (warp->alive & mask);
 }
 
+/* Tensor cores may begin when all lanes are there; that says nothing about what the lanes wrote before, so it
+ * is not counted as a meeting, which would. */
+static void complete(sim_worker *worker, sim_warp *warp, uint32_t lanes) {
+    int tensor = 0;
+    for (int lane = 0; lane < BLOCK_LANES; lane++)
+        tensor |= lanes >> lane & 1 && warp->lanes[lane].operation == SIM_TENSOR;
+    if (worker->trace) trace_warp_stops(worker);
+    if (tensor) {
+        fragments_settle(worker, warp);
+    } else {
+        settle(warp, lanes);
+        warp->meetings++;
+    }
+    warp->met &= ~lanes;
+    warp->ready |= lanes;
+}
+
+/* Leaves what the running lane asks for with its warp, and waits until the lanes it names have come. */
+static uint64_t rendezvous(sim_worker *worker, sim_lane ask) {
+    sim_thread *me = worker->running;
+    sim_warp *warp = &worker->warps[me->warp];
+    warp->lanes[me->lane] = ask;
+    warp->met |= 1u << me->lane;
+    warp->ready &= ~(1u << me->lane);
+    if (is_complete(warp, ask.mask)) complete(worker, warp, warp->met & ask.mask);
+    leave(worker);
+    return warp->lanes[me->lane].value;
+}
+
 static unsigned long long meet(sim_here *here, unsigned mask, int operation, unsigned long long value,
                                int operand, int width, int line) {
     sim_worker *worker = (sim_worker *)here;
-    sim_thread *me = worker->running;
-    sim_warp *warp = &worker->warps[me->warp];
-    me->line = line;
+    worker->running->line = line;
     if (worker->trace) trace_meeting(worker, mask);
-    warp->lanes[me->lane] = (sim_lane){mask, operation, operand, width, value};
-    warp->met |= 1u << me->lane;
-    warp->ready &= ~(1u << me->lane);
-    if (is_complete(warp, mask)) {
-        uint32_t lanes = warp->met & mask;
-        if (worker->trace) trace_warp_stops(worker);
-        settle(warp, lanes);
-        warp->meetings++;
-        warp->met &= ~lanes;
-        warp->ready |= lanes;
+    return rendezvous(worker, (sim_lane){mask, operation, operand, width, value});
+}
+
+static void tensor(sim_here *here, sim_tensor *ask) {
+    sim_worker *worker = (sim_worker *)here;
+    const uint32_t all = 0xffffffffu;
+    worker->running->line = ask->line;
+    if (worker->trace) {
+        trace_meeting(worker, all);
+        fragments_announce(worker, ask);
     }
-    leave(worker);
-    return warp->lanes[me->lane].value;
+    rendezvous(worker, (sim_lane){all, SIM_TENSOR, 0, BLOCK_LANES, (uintptr_t)ask});
 }
 
 const sim_calls block_calls = {
@@ -158,6 +185,7 @@ const sim_calls block_calls = {
     .copy = async_queue,
     .commit = async_commit,
     .wait = async_wait,
+    .tensor = tensor,
     .bounds = trace_bounds,
 };
 

@@ -19,7 +19,7 @@ enum { BLOCK_THREADS = 1024, BLOCK_LANES = 32, BLOCK_WARPS = BLOCK_THREADS / BLO
 typedef struct async_copy {
     void *to;
     const void *from;
-    int bytes, there, line;
+    int bytes, present, line; /* present: those that are read; zeros follow */
     uint32_t group;
     uintptr_t site; /* the address after the call that asked for it */
 } async_copy;
@@ -34,7 +34,8 @@ typedef struct sim_thread {
     uint32_t group;         /* the one that is being filled */
 } sim_thread;
 
-/* What a lane brings to a meeting of its warp, and takes away. */
+/* What a lane brings to a meeting of its warp, and takes away. The value of SIM_TENSOR is the address of its
+ * sim_tensor. */
 typedef struct sim_lane {
     uint32_t mask;
     int operation, operand, width;
@@ -54,7 +55,8 @@ typedef struct sim_launch {
     int moves;
     unsigned grid[3];
     int block_x, block_y;
-    int shared; /* bytes of dynamic shared memory */
+    int shared;                     /* bytes of dynamic shared memory */
+    const struct tensor_rule *rule; /* how tensor cores add; of a launch that only counts NULL */
 } sim_launch;
 
 struct trace;

@@ -14,6 +14,7 @@
 #include "../memory.h"
 #include "../numeric.h"
 #include "counters.h"
+#include "tensor_core.h"
 
 /* k repeats itself after so many elements: a whole number of sectors of any type, times the tiles' depth. */
 enum { PERIOD = 32, PERIODS_BEFORE = 4, ALIGNMENT = 256 };
@@ -37,23 +38,29 @@ void count_every_block(int yes) {
 
 /* ---- One block ---- */
 
-/* Runs block `at` with the depth in `args`. */
-static tess_status run_block(const counting *count, const product_launch *launch, const launch_gemm *args,
-                             const unsigned at[3], int steps, counters *out, sentence *why) {
+tess_status count_run_block(sim_device *self, const product_launch *launch, const count_run *how,
+                            counters *out, sentence *why) {
     module *m;
-    sim_device *self = count->self;
-    sim_launch run = {.arguments = args,
+    sim_launch run = {.arguments = how->args,
                       .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
                       .block_x = launch->shape.block_x,
                       .block_y = launch->shape.block_y,
                       .shared = launch->shape.shared};
-    TRY(sim_get_module(self, launch, 1, steps, &m, why));
+    TRY(sim_get_module(self, launch, 1, how->steps, &m, why));
     TRY(module_kernel(m, launch->entry, &run.kernel, why));
-    TRY(counters_begin(out, m, count->view, why));
+    TRY(counters_begin(out, m, how->view, why));
+    out->until_store = how->first_store;
     trace_checks checks = {.m = m, .counting = out};
-    TRY(grid_run_block(&self->workers, m, &run, &checks, at, why));
+    TRY(grid_run_block(&self->workers, m, &run, &checks, how->block, why));
     if (counters_finish(out)) return TESS_OK;
     return status_fail(why, TESS_ERROR_MEMORY, "no memory for the loads of a block");
+}
+
+/* Runs block `at` with the depth in `args`. */
+static tess_status run_block(const counting *count, const product_launch *launch, const launch_gemm *args,
+                             const unsigned at[3], int steps, counters *out, sentence *why) {
+    const count_run how = {args, {at[0], at[1], at[2]}, count->view, steps, 0};
+    return count_run_block(count->self, launch, &how, out, why);
 }
 
 /* ---- Depths ---- */
@@ -174,16 +181,16 @@ static tess_status trace_parted(counting *count, const product_launch *launch, c
     return TESS_OK;
 }
 
-/* Traces one block and adds it as often as there are others like it. */
+/* Traces the block `at`, which computes `tile`, and adds it as often as there are others like it. */
 static tess_status add_kind(counting *count, const product_launch *launch, const unsigned at[3],
-                            double blocks, sentence *why) {
+                            const unsigned tile[3], double blocks, sentence *why) {
     counters found;
     memset(&found, 0, sizeof found);
     tess_status status = trace_block_at(count, launch, at, 0, &found, why);
     if (status == TESS_OK && found.running.diverged) status = trace_parted(count, launch, at, &found, why);
     if (status == TESS_OK) status = add_tally(count, &found.tally, blocks, why);
     counters_free(&found);
-    count->sum->l2_sectors_least += blocks * panel_sectors(launch, at);
+    count->sum->l2_sectors_least += blocks * panel_sectors(launch, tile);
     count->sum->blocks += blocks;
     count->sum->blocks_traced++;
     return status;
@@ -217,22 +224,49 @@ static void find_kinds(const product_launch *launch, const launch_gemm *g, grid_
 static tess_status add_every_block(counting *count, const product_launch *launch, sentence *why) {
     for (unsigned z = 0; z < launch->grid[2]; z++)
         for (unsigned y = 0; y < launch->grid[1]; y++)
-            for (unsigned x = 0; x < launch->grid[0]; x++)
-                TRY(add_kind(count, launch, (const unsigned[3]){x, y, z}, 1, why));
+            for (unsigned x = 0; x < launch->grid[0]; x++) {
+                const unsigned at[3] = {x, y, z};
+                TRY(add_kind(count, launch, at, at, 1, why));
+            }
     return TESS_OK;
+}
+
+/* A block for each kind of tile: at[y][x]. *found is 0 if there is none for one of them. Where all are of one
+ * kind any block will do; the vector kernel's are in order. */
+static tess_status find_blocks(const counting *count, const product_launch *launch, const grid_kinds *kinds,
+                               unsigned at[COUNT_KINDS][COUNT_KINDS][3], int *found, sentence *why) {
+    count_order order = {NULL};
+    tess_status status = TESS_OK;
+    int in_order = launch->row->vector_only || kinds->nx * kinds->ny == 1;
+    *found = 1;
+    for (int y = 0; y < kinds->ny; y++)
+        for (int x = 0; x < kinds->nx && status == TESS_OK && *found; x++) {
+            const unsigned tile[3] = {kinds->x[x].first, kinds->y[y].first, 0};
+            if (in_order)
+                memcpy(at[y][x], tile, sizeof tile);
+            else
+                status = count_block_of(count->self, launch, &order, tile, at[y][x], found, why);
+        }
+    count_order_free(&order);
+    return status;
 }
 
 static tess_status add_kinds(counting *count, const product_launch *launch, const launch_gemm *g,
                              sentence *why) {
     grid_kinds kinds;
+    unsigned blocks_at[COUNT_KINDS][COUNT_KINDS][3];
+    int found;
     find_kinds(launch, g, &kinds);
+    TRY(find_blocks(count, launch, &kinds, blocks_at, &found, why));
+    if (!found) return add_every_block(count, launch, why);
     for (int z = 0; z < kinds.nz; z++)
         for (int y = 0; y < kinds.ny; y++)
             for (int x = 0; x < kinds.nx; x++) {
-                const unsigned at[3] = {kinds.x[x].first, kinds.y[y].first, kinds.z[z].first};
+                const unsigned tile[3] = {kinds.x[x].first, kinds.y[y].first, kinds.z[z].first};
+                const unsigned at[3] = {blocks_at[y][x][0], blocks_at[y][x][1], tile[2]};
                 double blocks =
                     (double)kinds.x[x].blocks * (double)kinds.y[y].blocks * (double)kinds.z[z].blocks;
-                TRY(add_kind(count, launch, at, blocks, why));
+                TRY(add_kind(count, launch, at, tile, blocks, why));
             }
     return TESS_OK;
 }
@@ -285,12 +319,15 @@ static tess_status run_counted(counting *count, void *blocks[4], sentence *why) 
     return product_run(&target, count->decided, &(operands){a, b, c, 1, 0}, workspace, why);
 }
 
-/* The depth of the tiles is the parameter BK, or TILE where tiles are square. */
+/* The depth of the tiles is the parameter BK, or TILE where tiles are square, or KSTEPS times that of one
+ * instruction of tensor cores. */
 static int64_t tile_depth(const plan *decided) {
     for (int i = 0; registry_param_name(decided->kernel, i); i++) {
         const char *name = registry_param_name(decided->kernel, i);
-        if ((strcmp(name, "BK") == 0 || strcmp(name, "TILE") == 0) && decided->params[i] > 0)
-            return decided->params[i];
+        int64_t value = decided->params[i];
+        if ((strcmp(name, "BK") == 0 || strcmp(name, "TILE") == 0) && value > 0) return value;
+        if (strcmp(name, "KSTEPS") == 0 && value > 0)
+            return value * TENSOR_BYTES / numeric_size(route_input(&decided->what, decided->kernel));
     }
     return 0;
 }
@@ -310,6 +347,7 @@ static void fill_counters(const double *values, tess_counters *out) {
     out->shared_store_conflicts = values[COUNTERS_SHARED_STORE + 2];
     out->distinct_bytes = values[COUNTERS_DISTINCT];
     out->global_wavefronts = values[COUNTERS_WAVEFRONTS];
+    out->mma_instructions = values[COUNTERS_MMA];
 }
 
 /* The lines that have anything, into `by_line` as far as there is room; and all of them into the sum. */
@@ -329,6 +367,7 @@ static void finish(const counting *count, tess_line_counters *by_line, size_t *l
     }
     if (line_count) *line_count = used;
     fill_counters(all, count->sum);
+    if (all[COUNTERS_MMA] > 0) count->sum->flops_issued = all[COUNTERS_MMA + 1];
     count->sum->l2_sectors_least += count->sum->global_store_sectors;
     count->sum->l2_sectors_most = count->sum->global_load_sectors + count->sum->global_store_sectors;
 }

@@ -2,6 +2,7 @@
 #ifndef COUNT_H
 #define COUNT_H
 
+#include "counters.h"
 #include "sim.h"
 
 /* tess_count for the simulator. */
@@ -10,6 +11,32 @@ tess_status count_product(sim_device *self, const plan *decided, tess_count_view
 
 /* Test hook. 1: every block is traced to its whole depth, and nothing stands for anything else. */
 void count_every_block(int yes);
+
+/* One block, run with other arguments than the launch's. */
+typedef struct count_run {
+    const launch_gemm *args;
+    unsigned block[3];
+    tess_count_view view;
+    int steps;       /* by a module that records every step */
+    int first_store; /* only as far as the first store to global memory */
+} count_run;
+/* counters_free must be called for `out`, also after a failure. */
+tess_status count_run_block(sim_device *self, const product_launch *launch, const count_run *how,
+                            counters *out, sentence *why);
+
+/* ---- The order of tiles (count_tiles.c) ---- */
+
+/* Which block computes a tile: 1 + y*grid_x + x, 0 if none does. NULL as long as blocks are found in order.
+ */
+typedef struct count_order {
+    uint32_t *block_of;
+} count_order;
+
+/* The block that computes the tile of column tile[0] and row tile[1], of product tile[2]. *found is 0 if
+ * there is none. */
+tess_status count_block_of(sim_device *self, const product_launch *launch, count_order *order,
+                           const unsigned tile[3], unsigned block[3], int *found, sentence *why);
+void count_order_free(count_order *order);
 
 /* ---- Kinds of blocks (count_kinds.c) ---- */
 

@@ -1,8 +1,8 @@
 /* counters.c: charging instructions.
  *
- * Global memory: one request an instruction; as many sectors as its lanes touch 32-byte pieces. Shared
- * memory: the wavefronts of banks.h. Loads of shared memory are kept until the barrier in the compiled view,
- * because what the compiler makes of them shows only in all warps together. */
+ * Global memory: one request an instruction that any lane accesses anything by; as many sectors as its lanes
+ * touch 32-byte pieces. Shared memory: the wavefronts of banks.h. Loads of shared memory are kept until the
+ * barrier in the compiled view, because what the compiler makes of them shows only in all warps together. */
 #include "counters.h"
 
 #include <string.h>
@@ -84,7 +84,7 @@ static void add_global(counters *c, const warps_request *r) {
     uint32_t used[WARPS_LANES];
     int writes = (r->kind & WARPS_WRITE) != 0, count = sectors_of(r, sectors, used);
     uint64_t *three = line + (writes ? COUNTERS_GLOBAL_STORE : COUNTERS_GLOBAL_LOAD);
-    three[0]++;
+    three[0] += r->mask != 0;
     three[1] += (uint64_t)count;
     line[COUNTERS_WAVEFRONTS] += wavefronts_of(r);
     three[2] += lanes_of(r->mask) * (r->kind & WARPS_BYTES);
@@ -95,8 +95,12 @@ void counters_add_shared(counters *c, const warps_request *r) {
     uint32_t offsets[WARPS_LANES];
     int least, writes = (r->kind & WARPS_WRITE) != 0;
     for (int lane = 0; lane < WARPS_LANES; lane++) offsets[lane] = (uint32_t)r->at[lane];
-    int wavefronts = banks_wavefronts(offsets, r->mask, (int)(r->kind & WARPS_BYTES), writes, &least);
-    uint64_t *three = line_of(c, r->site) + (writes ? COUNTERS_SHARED_STORE : COUNTERS_SHARED_LOAD);
+    int bytes = (int)(r->kind & WARPS_BYTES);
+    int wavefronts = r->kind & WARPS_COPY
+                         ? banks_copy_wavefronts(&c->copied, r, &least)
+                         : banks_wavefronts(offsets, r->mask, bytes, banks_are_apart(r->kind), &least);
+    uint32_t site = r->kind & WARPS_COPY ? r->site - 1 : r->site; /* of a copy it was put one byte behind */
+    uint64_t *three = line_of(c, site) + (writes ? COUNTERS_SHARED_STORE : COUNTERS_SHARED_LOAD);
     three[0]++;
     three[1] += (uint64_t)wavefronts;
     three[2] += (uint64_t)(wavefronts - least);
@@ -120,10 +124,11 @@ static int add_request(void *self, const warps_request *r) {
     counters *c = self;
     int writes = (r->kind & WARPS_WRITE) != 0;
     if (!(r->kind & WARPS_SHARED)) {
+        if (r->kind & WARPS_COPY) c->copied = *r;
         add_global(c, r);
         return 1;
     }
-    if (!writes && c->view == TESS_COUNT_COMPILED) return keep_load(c, r);
+    if (!writes && !(r->kind & WARPS_FIXED) && c->view == TESS_COUNT_COMPILED) return keep_load(c, r);
     c->stores[c->warp] += writes;
     counters_add_shared(c, r);
     return 1;
@@ -138,16 +143,8 @@ static void give_up(sim_worker *worker) {
 
 static void note(sim_worker *worker, uint64_t at, uint32_t kind, uint32_t site) {
     warps_event event = {at, site, kind};
+    if (worker->trace->counting->until_store) return;
     if (!warps_note(&worker->trace->counting->running, worker->running->lane, &event)) give_up(worker);
-}
-
-/* The offset in shared memory, dynamic after static; -1 if `at` is elsewhere. */
-static int64_t shared_offset(const sim_worker *worker, const void *at) {
-    const trace *t = worker->trace;
-    uintptr_t offset = (uintptr_t)at - (uintptr_t)t->shared;
-    if (offset < t->static_bytes) return (int64_t)offset;
-    offset = (uintptr_t)at - (uintptr_t)t->dynamic;
-    return offset < t->dynamic_bytes ? (int64_t)(t->static_bytes + offset) : -1;
 }
 
 /* A thread's own variables and the constants of the module are no memory that a GPU would count. */
@@ -157,28 +154,46 @@ static int is_own(const sim_worker *worker, const void *at) {
            (uintptr_t)at - t->base < t->checks->m->span;
 }
 
+static void stop_at_store(sim_worker *worker, const void *at) {
+    counters *c = worker->trace->counting;
+    if (!c->until_store) return;
+    c->first_store = at;
+    block_stop(worker, TESS_OK);
+}
+
 void counters_access(sim_here *here, const void *at, unsigned kind, const void *site) {
     sim_worker *worker = (sim_worker *)here;
-    uint32_t place = (uint32_t)((uintptr_t)site - worker->trace->base), bytes = kind & (SIM_WRITE - 1);
-    uint32_t what = bytes | (kind & SIM_WRITE ? WARPS_WRITE : 0);
-    if (bytes == 0) {
+    uint32_t place = (uint32_t)((uintptr_t)site - worker->trace->base), what = trace_event_kind(kind);
+    if (kind == 0) {
         note(worker, WARPS_NOWHERE, 0, place);
         return;
     }
-    int64_t offset = shared_offset(worker, at);
+    int64_t offset = trace_shared_offset(worker->trace, at);
     if (offset >= 0)
         note(worker, (uint64_t)offset, what | WARPS_SHARED, place);
-    else if (!is_own(worker, at))
+    else if (!is_own(worker, at)) {
+        if (what & WARPS_WRITE) stop_at_store(worker, at);
         note(worker, (uintptr_t)at, what, place);
+    }
 }
 
 /* A load and a store in one instruction; the store is put one byte behind, where no other instruction is. */
 void counters_copy(sim_worker *worker, const async_copy *copy) {
-    uint32_t place = (uint32_t)(copy->site - worker->trace->base), bytes = (uint32_t)copy->bytes;
-    int64_t offset = shared_offset(worker, copy->to);
-    note(worker, copy->there ? (uintptr_t)copy->from : WARPS_NOWHERE, bytes, place);
-    note(worker, offset < 0 ? WARPS_NOWHERE : (uint64_t)offset, bytes | WARPS_WRITE | WARPS_SHARED,
-         place + 1);
+    uint32_t place = (uint32_t)(copy->site - worker->trace->base), kind = (uint32_t)copy->bytes | WARPS_COPY;
+    int64_t offset = trace_shared_offset(worker->trace, copy->to);
+    note(worker, copy->present > 0 ? (uintptr_t)copy->from : WARPS_NOWHERE, kind, place);
+    note(worker, offset < 0 ? WARPS_NOWHERE : (uint64_t)offset, kind | WARPS_WRITE | WARPS_SHARED, place + 1);
+}
+
+void counters_no_access(sim_worker *worker, unsigned kind, const void *site) {
+    note(worker, WARPS_NOWHERE, trace_event_kind(kind) | WARPS_SHARED,
+         (uint32_t)((uintptr_t)site - worker->trace->base));
+}
+
+void counters_mma(sim_worker *worker, const void *site, unsigned operations) {
+    uint64_t *line = line_of(worker->trace->counting, (uint32_t)((uintptr_t)site - worker->trace->base));
+    line[COUNTERS_MMA]++;
+    line[COUNTERS_MMA + 1] += operations;
 }
 
 void counters_warp_stops(sim_worker *worker) {

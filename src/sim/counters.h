@@ -15,7 +15,8 @@ enum {
     COUNTERS_SHARED_STORE = 9, /* instructions, wavefronts, conflicts */
     COUNTERS_DISTINCT = 12,    /* bytes of global memory, each once a request */
     COUNTERS_WAVEFRONTS = 13,  /* of global memory: passes through L1 */
-    COUNTERS_VALUES = 14
+    COUNTERS_MMA = 14,         /* instructions, operations */
+    COUNTERS_VALUES = 16
 };
 
 /* Of a block. */
@@ -40,7 +41,10 @@ typedef struct counters {
     warps_lanes running;
     counters_shared_load *loads;
     int load_count, load_room;
+    warps_request copied;    /* what the copy whose store comes next loads */
     int stores[BLOCK_WARPS]; /* to shared memory, since the last barrier */
+    int until_store;         /* the block is run to its first store to global memory only, */
+    const void *first_store; /* which is there */
     int warp;                /* whose instructions are being added */
 } counters;
 
@@ -51,6 +55,10 @@ void counters_free(counters *c);
 /* What happens in a block; `worker->trace->counting` is where it is added. */
 void counters_access(sim_here *here, const void *at, unsigned kind, const void *site);
 void counters_copy(sim_worker *worker, const async_copy *copy);
+/* A lane takes part in an instruction, but accesses nothing. */
+void counters_no_access(sim_worker *worker, unsigned kind, const void *site);
+/* A product of fragments. */
+void counters_mma(sim_worker *worker, const void *site, unsigned operations);
 void counters_warp_stops(sim_worker *worker);
 void counters_barrier(sim_worker *worker);
 /* After the last thread: what is left is added. Returns 0 if there is no memory. */

@@ -1,8 +1,9 @@
 /* module_build.c: what a module is made of, and where it comes from.
  *
- * A module is its texts (port.h, port_sim.h, the kernel's file) and the compiler's options; nothing else goes
- * into it. That is its key, in the cache on disk and, hashed, in the name of a module that was made when the
- * library was built: a module that was made from anything else is never found. */
+ * A module is its texts (port.h, port_sim.h, the kernel's file and tensor_sim.h if that uses it) and the
+ * compiler's options; nothing else goes into it. That is its key, in the cache on disk and, hashed, in the
+ * name of a module that was made when the library was built: a module that was made from anything else is
+ * never found. */
 #include "module_build.h"
 
 #include <ctype.h>
@@ -33,7 +34,7 @@ typedef struct recipe {
     const char *options[OPTIONS];
     char defines[REGISTRY_PARAMS + 1][OPTION_SIZE];
     char *port, *kernel;
-    const char *port_sim, *name;
+    const char *port_sim, *tensor_sim, *name; /* tensor_sim: "" for a kernel that does not use it */
 } recipe;
 
 /* ---- The recipe ---- */
@@ -67,7 +68,8 @@ static void list_options(const module_request *request, recipe *r) {
                                          "-Wl,-z,max-page-size=4096",
                                          NULL};
     static const char *const plain[] = {"-O3", NULL};
-    /* The default libraries of -fsanitize=thread would bring its own runtime. */
+    /* The default libraries of -fsanitize=thread would bring its own runtime. What a kernel takes from port.h
+     * has the line of the code before it, so blocks stay where they are written. */
     static const char *const traced[] = {"-O2",
                                          "-fpeel-loops",
                                          "-g",
@@ -77,13 +79,13 @@ static void list_options(const module_request *request, recipe *r) {
                                          "-fsanitize=bounds",
                                          "-fno-tree-sra",
                                          "-fno-tree-loop-distribute-patterns",
+                                         "-fno-reorder-blocks",
                                          "-nodefaultlibs",
                                          "-lc",
                                          NULL};
-    /* Ways that part must stand in the code as they are written, once each. */
-    static const char *const steps[] = {"-DSIM_STEPS",         "-fsanitize-coverage=trace-pc",
-                                        "-fno-reorder-blocks", "-fno-thread-jumps",
-                                        "-fno-split-paths",    NULL};
+    /* What is written once must stand in the code once. */
+    static const char *const steps[] = {"-DSIM_STEPS", "-fsanitize-coverage=trace-pc", "-fno-thread-jumps",
+                                        "-fno-split-paths", NULL};
     const char *const *mode = request->traced ? traced : plain;
     int count = 0;
     for (int i = 0; common[i]; i++) r->options[count++] = common[i];
@@ -103,11 +105,11 @@ static void list_options(const module_request *request, recipe *r) {
     r->options[count] = NULL;
 }
 
-/* port_sim.h belongs to the library, whatever directory the kernels come from. */
-static const char *embedded_port_sim(void) {
+/* The simulator's own headers belong to the library, whatever directory the kernels come from. */
+static const char *embedded(const char *name) {
     for (const kernel_file *f = kernel_files; f->name; f++)
-        if (strcmp(f->name, "port_sim.h") == 0) return f->text;
-    return "#error port_sim.h is not in the library";
+        if (strcmp(f->name, name) == 0) return f->text;
+    return "#error a header of the simulator is not in the library";
 }
 
 static void recipe_free(recipe *r) {
@@ -119,11 +121,15 @@ static tess_status recipe_make(const module_request *request, recipe *r, sentenc
     memset(r, 0, sizeof *r);
     const char *slash = strrchr(request->file, '/');
     r->name = slash ? slash + 1 : request->file;
-    r->port_sim = embedded_port_sim();
+    r->port_sim = embedded("port_sim.h");
+    r->tensor_sim = "";
     list_options(request, r);
     tess_status status = kernel_source_read("port.h", &r->port, why);
-    if (status == TESS_OK) status = kernel_source_read(request->file, &r->kernel, why);
-    if (status != TESS_OK) recipe_free(r);
+    if (status == TESS_OK) status = kernel_source_read_whole(request->file, &r->kernel, why);
+    if (status != TESS_OK)
+        recipe_free(r);
+    else if (strstr(r->kernel, "\"tensor_sim.h\""))
+        r->tensor_sim = embedded("tensor_sim.h");
     return status;
 }
 
@@ -131,12 +137,13 @@ static tess_status recipe_make(const module_request *request, recipe *r, sentenc
 
 /* All of the recipe as one text, after `first`. NULL if there is no memory. */
 static char *key_text(const recipe *r, const char *first, size_t *size) {
-    const char *parts[OPTIONS + 5];
+    const char *parts[OPTIONS + 6];
     size_t count = 0, room = 1;
     parts[count++] = first;
     for (int i = 0; r->options[i]; i++) parts[count++] = r->options[i];
     parts[count++] = r->port;
     parts[count++] = r->port_sim;
+    parts[count++] = r->tensor_sim;
     parts[count++] = r->kernel;
     for (size_t i = 0; i < count; i++) room += strlen(parts[i]) + 1;
     char *text = memory_alloc(room);
@@ -220,8 +227,8 @@ int module_find_in(const char *path, const char *name, char **image, size_t *siz
     return *image != NULL;
 }
 
-/* The modules made with the library lie beside it, or beside the program that holds it: in the build tree, and
- * installed. Gives the i-th place to look, 0 past the last. */
+/* The modules made with the library lie beside it, or beside the program that holds it: in the build tree,
+ * and installed. Gives the i-th place to look, 0 past the last. */
 static int archive_path(size_t i, char path[1400]) {
     static const char *const places[] = {"", "../", "tessera/", "../lib/tessera/", "../lib64/tessera/"};
     static const char here = 0;
@@ -276,6 +283,7 @@ static tess_status compile(const recipe *r, char **image, size_t *size, double *
     const compile_file files[] = {{r->name, r->kernel},
                                   {"port.h", r->port},
                                   {"port_sim.h", r->port_sim},
+                                  {"tensor_sim.h", r->tensor_sim},
                                   {NULL, NULL}};
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);

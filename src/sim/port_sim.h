@@ -18,23 +18,28 @@ typedef struct sim_index {
 } sim_index;
 
 typedef struct sim_here sim_here;
+struct sim_tensor; /* tensor_sim.h */
 
 /* A CUDA thread's stack begins at a multiple of this, with the address of the worker's `sim_here`. */
 enum { SIM_STACK = 1 << 17 };
 
-enum { SIM_SHUFFLE_INDEX, SIM_SHUFFLE_UP, SIM_SHUFFLE_DOWN, SIM_SHUFFLE_XOR, SIM_VOTE };
-/* How an access is announced: its bytes, and this bit if it writes. */
-enum { SIM_WRITE = 1 << 16 };
+enum { SIM_SHUFFLE_INDEX, SIM_SHUFFLE_UP, SIM_SHUFFLE_DOWN, SIM_SHUFFLE_XOR, SIM_VOTE, SIM_TENSOR };
+/* How an access is announced: its bytes, and these bits: it writes; it is a part of an instruction for tensor
+ * cores, which the compiler leaves as it is. */
+enum { SIM_WRITE = 1 << 16, SIM_FIXED = 1 << 17 };
 
 typedef struct sim_calls {
     void (*barrier)(sim_here *here, int line);
     /* A rendezvous of the lanes in `mask`; returns the value this lane is given. */
     unsigned long long (*meet)(sim_here *here, unsigned mask, int operation, unsigned long long value,
                                int operand, int width, int line);
-    void (*copy)(sim_here *here, void *to, const void *from, int bytes, int there, int line,
+    /* Queues a copy; of its bytes `present` are read and zeros follow. */
+    void (*copy)(sim_here *here, void *to, const void *from, int bytes, int present, int line,
                  const void *site);
     void (*commit)(sim_here *here);
     void (*wait)(sim_here *here, int pending);
+    /* A rendezvous of all lanes, for an instruction that they execute together. */
+    void (*tensor)(sim_here *here, struct sim_tensor *ask);
     /* Traced modules only. */
     void (*bounds)(sim_here *here, unsigned line, long long index);
 } sim_calls;
@@ -163,9 +168,9 @@ static SIM_UNTRACED void sim_barrier(int line) {
 }
 #define __syncthreads() sim_barrier(__LINE__)
 
-static SIM_UNTRACED void sim_copy(void *to, const void *from, int bytes, int there, int line) {
+static SIM_UNTRACED void sim_copy(void *to, const void *from, int bytes, int present, int line) {
     sim_here *here = SIM_HERE;
-    here->calls->copy(here, to, from, bytes, there, line, __builtin_return_address(0));
+    here->calls->copy(here, to, from, bytes, present, line, __builtin_return_address(0));
 }
 static SIM_UNTRACED void sim_commit(void) {
     sim_here *here = SIM_HERE;
@@ -175,9 +180,10 @@ static SIM_UNTRACED void sim_wait(int pending) {
     sim_here *here = SIM_HERE;
     here->calls->wait(here, pending);
 }
-#define cp_async(to, from, bytes, there) sim_copy(to, from, (int)(bytes), there, __LINE__)
-#define cp_commit()                      sim_commit()
-#define cp_wait(pending)                 sim_wait(pending)
+#define cp_async(to, from, bytes, there) \
+    sim_copy(to, from, (int)(bytes), (there) ? (int)(bytes) : 0, __LINE__)
+#define cp_commit()      sim_commit()
+#define cp_wait(pending) sim_wait(pending)
 
 /* ---- Warps ---- */
 

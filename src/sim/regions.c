@@ -77,7 +77,7 @@ static tess_status add_move(const product_launch *launch, const block_list *bloc
     const launch_move *v = launch->arguments;
     region from = {.name = "the matrix moved from",
                    .data = v->from,
-                   .shift = shift_of(launch->in),
+                   .shift = shift_of(launch->from),
                    .rows = v->rows,
                    .cols = v->cols,
                    .row_stride = v->from_row,

@@ -1,6 +1,7 @@
 /* report.c: who, where, what, and what to do about it. */
 #include "report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,7 +122,8 @@ void report_copy_target(sim_worker *worker, uint32_t site) {
     describe_place(worker->trace->checks, site, where);
     status_fail(worker->why, TESS_ERROR_DEVICE,
                 "cp_async at %s: %s copies to memory that is not shared, or not aligned to the copy, or not "
-                "4, 8 or 16 bytes; the target must be a __shared__ variable",
+                "4, 8 or 16 bytes, or more bytes than that are said to be present; the target must be a "
+                "__shared__ variable",
                 where, who);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
@@ -222,6 +224,60 @@ void report_mask(sim_worker *worker, unsigned mask, int lane, const char *what) 
                 file_of(worker->trace->checks->m), worker->running->line, who, mask, lane, what);
     block_stop(worker, TESS_ERROR_DEVICE);
 }
+
+/* ---- Tensor cores ---- */
+
+static const char *name_of(const sim_tensor *ask) {
+    static const char *const names[] = {"ldmatrix", "mma", "wmma_load", "wmma_multiply", "wmma_store"};
+    return names[ask->operation];
+}
+
+/* Also found where nothing is traced; then the file is not known. */
+void report_apart(sim_worker *worker, int lane, int other, const char *does) {
+    int first = worker->running->warp * BLOCK_LANES;
+    char who[WHO], them[WHO] = "", where[PLACE];
+    const trace *t = worker->trace;
+    uint32_t line = report_line(worker->all[first + lane].line);
+    if (t)
+        describe_place(t->checks, line, where);
+    else
+        snprintf(where, PLACE, "line %d", worker->all[first + lane].line);
+    describe_in_block(worker, first + lane, who);
+    if (first + other < worker->threads) describe_thread(worker, first + other, them);
+    status_fail(worker->why, TESS_ERROR_DEVICE,
+                "warp operation at %s: %s comes there, but lane %d of its warp%s%s%s %s; all 32 lanes must "
+                "come to the same instruction of tensor cores, and ask for the same",
+                where, who, other, them[0] ? " (" : "", them, them[0] ? ")" : "", does);
+    block_stop(worker, TESS_ERROR_DEVICE);
+}
+
+void report_space(sim_worker *worker, const sim_tensor *ask) {
+    char who[WHO], where[PLACE];
+    describe_running(worker, who);
+    describe_place(worker->trace->checks, report_line(ask->line), where);
+    status_fail(worker->why, TESS_ERROR_DEVICE, "%s at %s: %s gives an address that is %s shared memory; %s",
+                name_of(ask), where, who, ask->shared ? "not in" : "in",
+                ask->shared ? "it must be that of a __shared__ variable"
+                            : "say that it is shared, or give one of global memory");
+    block_stop(worker, TESS_ERROR_DEVICE);
+}
+
+void report_wmma_address(sim_worker *worker, const sim_tensor *ask, unsigned past, unsigned unit,
+                         int64_t distance) {
+    char who[WHO], where[PLACE];
+    describe_running(worker, who);
+    describe_place(worker->trace->checks, report_line(ask->line), where);
+    status_fail(worker->why, TESS_ERROR_DEVICE,
+                "misaligned matrix at %s: %s calls %s with an address %u bytes past a multiple of %u and "
+                "rows "
+                "%" PRId64
+                " bytes apart; it must begin at a multiple of %u bytes, with rows a multiple of 16 "
+                "apart",
+                where, who, name_of(ask), past, unit, distance, unit);
+    block_stop(worker, TESS_ERROR_DEVICE);
+}
+
+/* ---- Deadlock ---- */
 
 /* One thread at the barrier and one that waits for its warp, if there are such. */
 void report_deadlock(sim_worker *worker) {

@@ -2,6 +2,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
+#include "tensor_core.h"
 #include "trace.h"
 
 /* A place in the code: an instruction of the module, or a line. */
@@ -27,6 +28,13 @@ void report_copy_target(sim_worker *worker, uint32_t site) __attribute__((noretu
 void report_divergent(sim_worker *worker, const sim_thread *waiting, const sim_thread *other, int ended)
     __attribute__((noreturn));
 void report_mask(sim_worker *worker, unsigned mask, int lane, const char *what) __attribute__((noreturn));
+/* Two lanes of the running warp that do not do the same with tensor cores; what the other does instead. */
+void report_apart(sim_worker *worker, int lane, int other, const char *does) __attribute__((noreturn));
+/* An address that is not in the memory the instruction is for. */
+void report_space(sim_worker *worker, const sim_tensor *ask) __attribute__((noreturn));
+/* The matrix of a wmma begins `past` bytes past a multiple of `unit`, with rows `distance` bytes apart. */
+void report_wmma_address(sim_worker *worker, const sim_tensor *ask, unsigned past, unsigned unit,
+                         int64_t distance) __attribute__((noreturn));
 void report_deadlock(sim_worker *worker) __attribute__((noreturn));
 
 /* Not within a block: an element of C that nobody wrote. */

@@ -117,12 +117,16 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
                            "%s is a library for GPUs; the simulator runs kernels with a file",
                            kernel->info.name);
     TRY(product_prepare(decided, why));
-    if (kernel->architecture > self->limits->architecture)
+    tess_type in = route_input(&decided->what, kernel);
+    int least = registry_architecture(kernel, in);
+    if (least > self->limits->architecture)
         return status_fail(why, TESS_ERROR_KERNEL,
-                           "%s needs sm_%d, but sm_%d is simulated; TESSERA_SIM_ARCH says which",
-                           kernel->info.name, kernel->architecture, self->limits->architecture);
+                           "%s needs sm_%d%s%s, but sm_%d is simulated; TESSERA_SIM_ARCH says which",
+                           kernel->info.name, least, least > kernel->architecture ? " for " : "",
+                           least > kernel->architecture ? tess_type_name(in) : "",
+                           self->limits->architecture);
     launch_shape shape;
-    return launch_shape_of(kernel, decided->what.in, decided->params, &shape, why);
+    return launch_shape_of(kernel, in, decided->params, &shape, why);
 }
 
 /* A product that is given up halfway must leave C as it was. */

@@ -8,6 +8,7 @@
 #include "observe.h"
 #include "report.h"
 #include "sim.h"
+#include "tensor_core.h"
 
 /* A count in the environment, 0 if it is not a number from 1 to 1024. */
 static int threads_from(const char *name) {
@@ -85,7 +86,8 @@ tess_status sim_launch_one(void *target, const product_launch *launch, sentence 
                       .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
                       .block_x = launch->shape.block_x,
                       .block_y = launch->shape.block_y,
-                      .shared = launch->shape.shared};
+                      .shared = launch->shape.shared,
+                      .rule = tensor_rule_of(self->limits->architecture)};
     TRY(sim_get_module(self, launch, self->checked, 0, &m, why));
     TRY(check_shared(self, m, &launch->shape, why));
     TRY(module_kernel(m, launch->entry, &run.kernel, why));
@@ -95,22 +97,22 @@ tess_status sim_launch_one(void *target, const product_launch *launch, sentence 
 
 tess_status sim_kernel_facts(sim_device *self, const plan *decided, tess_kernel_facts *facts, sentence *why) {
     const problem *what = &decided->what;
-    product_launch launch = {.row = decided->kernel,
-                             .params = decided->params,
-                             .in = what->in,
-                             .out = what->out};
-    launch_route route;
+    route way;
     module *m;
     const char *limit;
-    TRY(launch_shape_of(decided->kernel, what->in, decided->params, &launch.shape, why));
-    TRY(launch_route_of(what, decided->kernel, &route, why));
+    TRY(route_of(what, decided->kernel, decided->params, &way, why));
+    product_launch launch = {.row = decided->kernel,
+                             .params = decided->params,
+                             .in = way.run.in,
+                             .out = way.run.out};
+    TRY(launch_shape_of(decided->kernel, launch.in, decided->params, &launch.shape, why));
     TRY(sim_get_module(self, &launch, self->checked, 0, &m, why));
     const launch_shape *shape = &launch.shape;
     facts->block_threads = shape->block_x * shape->block_y;
     facts->shared_bytes = m->shared_bytes + shape->shared;
     facts->blocks_per_sm = limits_blocks(self->limits, facts->block_threads, facts->shared_bytes, &limit);
     facts->compile_ms = m->compile_ms;
-    facts->blocks = ((route.run.m + shape->tile_rows - 1) / shape->tile_rows) *
-                    ((route.run.n + shape->tile_cols - 1) / shape->tile_cols) * what->batch.count;
+    facts->blocks = ((way.run.m + shape->tile_rows - 1) / shape->tile_rows) *
+                    ((way.run.n + shape->tile_cols - 1) / shape->tile_cols) * what->batch.count;
     return TESS_OK;
 }

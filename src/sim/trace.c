@@ -66,8 +66,8 @@ void trace_goes_on(sim_worker *worker) {
 }
 
 /* Notes are made of what is kept; without memory there are fewer. */
-static void keep_event(sim_worker *worker, uint32_t offset, unsigned bytes, int writes, uint32_t site) {
-    warps_event event = {offset, site, bytes | WARPS_SHARED | (writes ? WARPS_WRITE : 0)};
+static void keep_event(sim_worker *worker, uint64_t offset, unsigned kind, uint32_t site) {
+    warps_event event = {offset, site, trace_event_kind(kind) | WARPS_SHARED};
     warps_note(&worker->trace->lanes, worker->running->lane, &event);
 }
 
@@ -87,10 +87,10 @@ static void note_early_read(sim_worker *worker, uint32_t offset, unsigned bytes,
     if (early->bytes == 0) *early = (trace_early_read){offset, site, bytes, worker->running->number};
 }
 
-static inline void shared_access(sim_worker *worker, uint32_t offset, unsigned bytes, int writes,
-                                 uint32_t site) {
+static inline void shared_access(sim_worker *worker, uint32_t offset, unsigned kind, uint32_t site) {
     trace *t = worker->trace;
-    const int shift = t->shift;
+    const int shift = t->shift, writes = (kind & SIM_WRITE) != 0;
+    const unsigned bytes = kind & (SIM_WRITE - 1);
     if (offset & (bytes - 1)) report_misaligned(worker, offset, bytes, writes, site);
     if (offset + bytes > t->end) report_past_shared(worker, offset, bytes, writes, site);
     if (bytes >> shift == 0) ask_for_finer(worker);
@@ -103,35 +103,32 @@ static inline void shared_access(sim_worker *worker, uint32_t offset, unsigned b
         else if (fault != SHADOW_FINE)
             report_shared(worker, fault, i << shift, writes, &t->cells[i], site);
     }
-    if (t->watched) keep_event(worker, offset, bytes, writes, site);
+    if (t->watched) keep_event(worker, offset, kind, site);
 }
 
 static void global_access(sim_worker *worker, const char *at, unsigned bytes, int writes, uint32_t site) {
     trace *t = worker->trace;
     const region *found;
-    if ((uintptr_t)at & (bytes - 1)) report_misaligned(worker, (uintptr_t)at, bytes, writes, site);
     if (!writes && regions_can_read(&t->checks->memory, at, bytes)) return;
     region_fault fault = regions_access(&t->checks->memory, at, bytes, writes,
                                         t->thread_base + (uint32_t)worker->running->number, &found);
     if (fault != REGION_FINE) report_global(worker, fault, found, at, bytes, writes, site);
 }
 
-static __attribute__((noinline)) void judge_access(sim_worker *worker, const void *at, unsigned bytes,
-                                                   int writes, uint32_t site) {
+static __attribute__((noinline)) void judge_access(sim_worker *worker, const void *at, unsigned kind,
+                                                   uint32_t site) {
     const trace *t = worker->trace;
-    uintptr_t offset = (uintptr_t)at - (uintptr_t)t->shared;
-    if (offset < t->static_bytes) {
-        shared_access(worker, (uint32_t)offset, bytes, writes, site);
-        return;
-    }
-    offset = (uintptr_t)at - (uintptr_t)t->dynamic;
-    if (offset < t->dynamic_bytes) {
-        shared_access(worker, t->static_bytes + (uint32_t)offset, bytes, writes, site);
+    const unsigned bytes = kind & (SIM_WRITE - 1);
+    int writes = (kind & SIM_WRITE) != 0;
+    int64_t offset = trace_shared_offset(t, at);
+    if (offset >= 0) {
+        shared_access(worker, (uint32_t)offset, kind, site);
         return;
     }
     /* A thread's own variables, and the constants of the module. */
     if ((uintptr_t)at - (uintptr_t)worker->running->context.stack < SIM_STACK) return;
     if (!writes && (uintptr_t)at - t->base < t->checks->m->span) return;
+    if ((uintptr_t)at & (bytes - 1)) report_misaligned(worker, (uintptr_t)at, bytes, writes, site);
     global_access(worker, at, bytes, writes, site);
 }
 
@@ -143,8 +140,13 @@ void trace_access(sim_here *here, const void *at, unsigned kind, const void *sit
     if (kind == t->cell && offset < t->static_bytes && !(offset & (kind - 1)) && !t->watched &&
         shadow_knows_read(&t->cells[offset >> t->shift], &t->now))
         return;
-    judge_access(worker, at, kind & (SIM_WRITE - 1), (kind & SIM_WRITE) != 0,
-                 (uint32_t)((uintptr_t)site - t->base));
+    judge_access(worker, at, kind, (uint32_t)((uintptr_t)site - t->base));
+}
+
+void trace_no_access(sim_worker *worker, unsigned kind, const void *site) {
+    const trace *t = worker->trace;
+    if (t->counting) counters_no_access(worker, kind, site);
+    if (t->watched) keep_event(worker, WARPS_NOWHERE, kind, (uint32_t)((uintptr_t)site - t->base));
 }
 
 void trace_bounds(sim_here *here, unsigned line, long long index) {
@@ -152,14 +154,6 @@ void trace_bounds(sim_here *here, unsigned line, long long index) {
 }
 
 /* ---- cp.async ---- */
-
-/* The offset of a copy's target in shared memory, or -1. */
-static int64_t target_of(const trace *t, const async_copy *copy) {
-    uintptr_t offset = (uintptr_t)copy->to - (uintptr_t)t->shared;
-    if (offset < t->static_bytes) return (int64_t)offset;
-    offset = (uintptr_t)copy->to - (uintptr_t)t->dynamic;
-    return offset < t->dynamic_bytes ? (int64_t)(t->static_bytes + offset) : -1;
-}
 
 /* From now on until it arrives the copy may write at any moment. */
 void trace_copy_queued(sim_worker *worker, const async_copy *copy) {
@@ -169,13 +163,15 @@ void trace_copy_queued(sim_worker *worker, const async_copy *copy) {
         return;
     }
     const int shift = t->shift;
-    int64_t offset = target_of(t, copy);
-    unsigned bytes = (unsigned)copy->bytes;
+    int64_t offset = trace_shared_offset(t, copy->to);
+    unsigned bytes = (unsigned)copy->bytes, present = (unsigned)copy->present;
     uint32_t site = report_line(copy->line);
-    if (offset < 0 || (bytes != 4 && bytes != 8 && bytes != 16) || offset % bytes)
+    if (offset < 0 || (bytes != 4 && bytes != 8 && bytes != 16) || offset % bytes || present > bytes)
         report_copy_target(worker, site);
-    if (copy->there) global_access(worker, copy->from, bytes, 0, site);
-    shared_access(worker, (uint32_t)offset, bytes, 1, site);
+    if (present && (uintptr_t)copy->from % bytes)
+        report_misaligned(worker, (uintptr_t)copy->from, bytes, 0, site);
+    if (present) global_access(worker, copy->from, present, 0, site);
+    shared_access(worker, (uint32_t)offset, bytes | SIM_WRITE, site);
     for (uint32_t i = (uint32_t)offset >> shift, end = ((uint32_t)offset + bytes) >> shift; i < end; i++)
         t->cells[i].in_flight = 1;
 }
@@ -184,7 +180,7 @@ void trace_copy_arrives(sim_worker *worker, const async_copy *copy) {
     trace *t = worker->trace;
     if (t->counting) return;
     const int shift = t->shift;
-    uint32_t offset = (uint32_t)target_of(t, copy);
+    uint32_t offset = (uint32_t)trace_shared_offset(t, copy->to);
     t->now.site = report_line(copy->line);
     for (uint32_t i = offset >> shift, end = (offset + (uint32_t)copy->bytes) >> shift; i < end; i++) {
         t->cells[i].in_flight = 0;

@@ -52,6 +52,20 @@ typedef struct trace {
     warps_lanes lanes;  /* of the running warp, if `watched` */
 } trace;
 
+/* The offset in shared memory, dynamic after static; -1 if `at` is elsewhere. */
+static inline int64_t trace_shared_offset(const trace *t, const void *at) {
+    uintptr_t offset = (uintptr_t)at - (uintptr_t)t->shared;
+    if (offset < t->static_bytes) return (int64_t)offset;
+    offset = (uintptr_t)at - (uintptr_t)t->dynamic;
+    return offset < t->dynamic_bytes ? (int64_t)(t->static_bytes + offset) : -1;
+}
+
+/* An announced access (port_sim.h) as an event (warps.h), but for the memory it is in. */
+static inline uint32_t trace_event_kind(unsigned kind) {
+    return (kind & (SIM_WRITE - 1)) | (kind & SIM_WRITE ? WARPS_WRITE : 0) |
+           (kind & SIM_FIXED ? WARPS_FIXED : 0);
+}
+
 /* Before the first block of a worker, and after its last. `shared` is the worker's copy of the __shared__
  * variables. */
 tess_status trace_begin(sim_worker *worker, trace_checks *checks, char *shared, sentence *why);
@@ -60,6 +74,9 @@ void trace_end(sim_worker *worker);
 /* What happens in a block, in order. */
 void trace_block(sim_worker *worker);
 void trace_access(sim_here *here, const void *at, unsigned kind, const void *site);
+/* The running lane takes part in an instruction of its warp that accesses shared memory, but accesses nothing.
+ */
+void trace_no_access(sim_worker *worker, unsigned kind, const void *site);
 void trace_bounds(sim_here *here, unsigned line, long long index);
 /* The running thread begins, or goes on after waiting. */
 void trace_goes_on(sim_worker *worker);

@@ -6,11 +6,21 @@
 
 #include <stdint.h>
 
+#include "ways.h"
+
 enum { WARPS_LANES = 32 };
 
-/* What an event is: its bytes, and these. An event of no bytes is a step: the lane came to a place in the
- * code (modules that record steps do so at every branch). */
-enum { WARPS_WRITE = 1 << 8, WARPS_SHARED = 1 << 9, WARPS_BYTES = 0xff };
+/* What an event is: its bytes, and these. Fixed is what the compiler leaves as it is written: a part of an
+ * instruction for tensor cores. A copy is a load and, as the next event, a store of one instruction
+ * (cp.async). An event of no bytes is a step: the lane came to a place in the code (modules that record steps
+ * do so at every branch). */
+enum {
+    WARPS_BYTES = 0xff,
+    WARPS_WRITE = 1 << 8,
+    WARPS_SHARED = 1 << 9,
+    WARPS_FIXED = 1 << 10,
+    WARPS_COPY = 1 << 11
+};
 
 /* The lane executes the instruction, but has nothing to access. */
 static const uint64_t WARPS_NOWHERE = UINT64_MAX;
@@ -29,6 +39,7 @@ typedef struct warps_lane {
 /* What the lanes of the running warp have done since it last stopped. All zeros is empty. */
 typedef struct warps_lanes {
     warps_lane lanes[WARPS_LANES];
+    ways graph;   /* of lanes that parted */
     int diverged; /* since this was last set to 0 lanes have gone different ways */
 } warps_lanes;
 

@@ -6,7 +6,7 @@
 #include "../oracle.h"
 #include "standin.h"
 
-enum { SUCCESS = 0, OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700 };
+enum { SUCCESS = 0, OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700, MISALIGNED_ADDRESS = 716 };
 
 /* The types a file was compiled for. */
 typedef struct pair {
@@ -120,9 +120,27 @@ static standin_gemm product_at(const standin_gemm *g, const pair *types, int64_t
     return one;
 }
 
-int standin_multiply(const standin_gemm *g, const char *names, int64_t products) {
+/* Whether lines of `length` elements, `distance` apart, can be copied `bytes` at a time. */
+static int has_pieces(const char *data, int64_t step, int64_t length, int64_t lines, int64_t distance,
+                      int64_t batch, int64_t products, int64_t size, int64_t vec) {
+    return (step == 1 || length == 1) && (uintptr_t)data % (uintptr_t)(vec * size) == 0 &&
+           (lines == 1 || distance % vec == 0) && (products == 1 || batch % vec == 0);
+}
+
+/* Whether A and B lie as a kernel for tensor cores was compiled to find them. */
+static int lies_as_told(const standin_gemm *g, const standin_order *o, int64_t size, int64_t products) {
+    if (o->along_k && size != 2 && (o->at || !o->bt)) return 0;
+    return (o->at ? has_pieces(g->a, g->lda, g->m, g->k, g->a_step, g->batch_a, products, size, o->vec)
+                  : has_pieces(g->a, g->a_step, g->k, g->m, g->lda, g->batch_a, products, size, o->vec)) &&
+           (o->bt ? has_pieces(g->b, g->ldb, g->k, g->n, g->b_step, g->batch_b, products, size, o->vec)
+                  : has_pieces(g->b, g->b_step, g->n, g->k, g->ldb, g->batch_b, products, size, o->vec));
+}
+
+int standin_multiply(const standin_gemm *g, const char *names, const standin_order *order, int64_t products) {
     const pair *types = find_pair(names);
     int result = SUCCESS;
+    if (order->vec > 0 && !lies_as_told(g, order, (int64_t)tess_type_size(types->in), products))
+        return MISALIGNED_ADDRESS;
     for (int64_t i = 0; i < products && result == SUCCESS; i++) {
         standin_gemm one = product_at(g, types, i);
         result = multiply_one(&one, types);
@@ -142,18 +160,42 @@ int standin_scale(const standin_gemm *g, const char *names, int64_t products) {
     return SUCCESS;
 }
 
-int standin_copy(const standin_move *v, const char *names, int64_t products) {
-    const pair *types = find_pair(names);
-    size_t size = tess_type_size(types->in);
+/* f32 with the 11 significant bits of TF32; ties go away from zero. */
+static float to_tf32(float value) {
+    uint32_t word;
+    memcpy(&word, &value, sizeof word);
+    if ((word & 0x7f800000u) != 0x7f800000u) word = (word + 0x1000u) & ~0x1fffu;
+    memcpy(&value, &word, sizeof word);
+    return value;
+}
+
+/* Each element from `in` to `out`, as bits unless it is rounded. */
+static int copy_as(const standin_move *v, tess_type in, tess_type out, int rounded, int64_t products) {
+    size_t size = tess_type_size(in);
     for (int64_t index = 0; index < products; index++) {
         tess_matrix from, to;
-        if (!view(&from, v->from + index * v->batch_from * (int64_t)size, types->in, v->rows, v->cols,
-                  v->from_row, v->from_col) ||
-            !view(&to, v->to + index * v->batch_to * (int64_t)size, types->in, v->rows, v->cols, v->to_row,
-                  v->to_col))
+        if (!view(&from, v->from + index * v->batch_from * (int64_t)size, in, v->rows, v->cols, v->from_row,
+                  v->from_col) ||
+            !view(&to, v->to + index * v->batch_to * (int64_t)tess_type_size(out), out, v->rows, v->cols,
+                  v->to_row, v->to_col))
             return ILLEGAL_ADDRESS;
         for (int64_t i = 0; i < v->rows; i++)
-            for (int64_t j = 0; j < v->cols; j++) memcpy(oracle_at(&to, i, j), oracle_at(&from, i, j), size);
+            for (int64_t j = 0; j < v->cols; j++)
+                if (!rounded)
+                    memcpy(oracle_at(&to, i, j), oracle_at(&from, i, j), size);
+                else if (out == TESS_F32)
+                    oracle_set(&to, i, j, to_tf32((float)oracle_get(&from, i, j)));
+                else
+                    oracle_set(&to, i, j, oracle_get(&from, i, j));
     }
     return SUCCESS;
+}
+
+int standin_copy(const standin_move *v, const char *names, int64_t products) {
+    const pair *types = find_pair(names);
+    return copy_as(v, types->in, types->in, 0, products);
+}
+
+int standin_round(const standin_move *v, int to_tf32, int64_t products) {
+    return copy_as(v, TESS_F32, to_tf32 ? TESS_F32 : TESS_BF16, 1, products);
 }

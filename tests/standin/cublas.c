@@ -39,7 +39,7 @@ static const char *name_of(int in, int out) {
 
 static int multiply_now(void *argument) {
     const product *p = argument;
-    return standin_multiply(&p->gemm, p->types, p->count);
+    return standin_multiply(&p->gemm, p->types, &(standin_order){.vec = 0}, p->count);
 }
 
 /* A leading dimension spans a column of the matrix as it lies. */

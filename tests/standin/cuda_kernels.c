@@ -107,6 +107,7 @@ typedef struct measurement {
 
 typedef struct launch {
     char name[64], types[16];
+    standin_order order;
     unsigned products;
     union {
         standin_gemm gemm;
@@ -118,14 +119,39 @@ typedef struct launch {
 static int launch_now(void *argument) {
     launch *l = argument;
     if (strcmp(l->name, "move_strided") == 0) return standin_copy(&l->argument.move, l->types, l->products);
+    if (strcmp(l->name, "round_bf16") == 0) return standin_round(&l->argument.move, 0, l->products);
+    if (strcmp(l->name, "round_tf32") == 0) return standin_round(&l->argument.move, 1, l->products);
     if (strcmp(l->name, "scale_strided") == 0) return standin_scale(&l->argument.gemm, l->types, l->products);
-    if (strncmp(l->name, "simt_", 5) == 0 || strncmp(l->name, "vector_", 7) == 0)
-        return standin_multiply(&l->argument.gemm, l->types, l->products);
+    if (strncmp(l->name, "simt_", 5) == 0 || strncmp(l->name, "vector_", 7) == 0 ||
+        strncmp(l->name, "mma_", 4) == 0)
+        return standin_multiply(&l->argument.gemm, l->types, &l->order, l->products);
     if (strncmp(l->name, "chase_", 6) == 0) {
         l->argument.measure.out[0] = 100 * (int64_t)l->argument.measure.rounds;
         l->argument.measure.out[1] = 50 * (int64_t)l->argument.measure.rounds;
     }
     return SUCCESS;
+}
+
+/* A number from the options that the module was compiled with. */
+static int read_option(const standin_module *module, const char *name) {
+    char option[32];
+    int value = 0;
+    snprintf(option, sizeof option, "\n-D%s=", name);
+    const char *at = strstr(module->text, option);
+    if (at) sscanf(at + strlen(option), "%d", &value);
+    return value;
+}
+
+/* The ladder of tensor-core kernels reads 16-bit pieces of whatever type from its fourth rung on. */
+static standin_order order_of(const standin_function *function) {
+    standin_order order = {.vec = 0};
+    int rung = 0;
+    if (sscanf(function->name, "mma_%d", &rung) != 1) return order;
+    order.at = read_option(function->module, "AT");
+    order.bt = read_option(function->module, "BT");
+    order.vec = read_option(function->module, "VEC");
+    order.along_k = rung >= 4;
+    return order;
 }
 
 CU(cuLaunchKernel, standin_function *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -136,10 +162,11 @@ CU(cuLaunchKernel, standin_function *function, unsigned grid_x, unsigned grid_y,
     if (grid_x < 1 || grid_y < 1 || grid_z < 1 || grid_y > 65535 || grid_z > 65535 ||
         block_x * block_y * block_z < 1 || block_x * block_y * block_z > 1024)
         return standin_leave(INVALID_VALUE);
-    launch l = {.products = grid_z};
+    launch l = {.products = grid_z, .order = order_of(function)};
     snprintf(l.name, sizeof l.name, "%s", function->name);
     snprintf(l.types, sizeof l.types, "%s", function->module->types);
-    size_t size = strcmp(l.name, "move_strided") == 0                 ? sizeof(standin_move)
+    int moves = strcmp(l.name, "move_strided") == 0 || strncmp(l.name, "round_", 6) == 0;
+    size_t size = moves                                               ? sizeof(standin_move)
                   : strcmp(function->module->file, "measure.cu") == 0 ? sizeof(measurement)
                                                                       : sizeof(standin_gemm);
     memcpy(&l.argument, arguments[0], size);

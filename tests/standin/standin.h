@@ -43,9 +43,17 @@ typedef struct standin_move {
     int64_t batch_from, batch_to;
 } standin_move;
 
-/* They return a CUresult: 700 if something lies outside device memory. `types` is "F32", "F16_F32", ... */
-int standin_multiply(const standin_gemm *g, const char *types, int64_t products);
+/* The parameters of a kernel for tensor cores that say how A and B lie. */
+typedef struct standin_order {
+    int at, bt, vec; /* vec 0: the kernel has no such parameters */
+    int along_k;     /* elements that are not 2 bytes must lie along k */
+} standin_order;
+
+/* They return a CUresult: 700 if something lies outside device memory, 716 if not as the kernel was told. `types`
+ * is "F32", "F16_F32", ... */
+int standin_multiply(const standin_gemm *g, const char *types, const standin_order *order, int64_t products);
 int standin_scale(const standin_gemm *g, const char *types, int64_t products);
 int standin_copy(const standin_move *v, const char *types, int64_t products);
+int standin_round(const standin_move *v, int to_tf32, int64_t products); /* f32 to bf16, or to TF32 */
 
 #endif

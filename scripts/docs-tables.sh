@@ -1,0 +1,170 @@
+# scripts/docs-tables.sh: the tables of the documents, table_NAME each, printed from committed files. Sourced by docs.sh, which
+# has set $work. Where a result is not there yet the cell is a dash.
+#
+# prepare_tables makes from those files, in $work:
+#
+#   h200.csv   kernel,params,type,compute,size,staged,gflops,pct_peak,ratio,time_ms,h2d_ms,d2h_ms,peer_gflops
+#   model.csv  case,gpu,kernel,params,size,name,value
+#
+# Parameters are without those that are the kernel's own anyway, so that rows of different files meet.
+
+# What every program below shares: cells, numbers, names of parameters.
+awk_tables='
+    function cell(value, format) { return value == "" ? "–" : sprintf(format, value) }
+    function spare(kernel, params) {
+        gsub(/[,;]/, " ", params)
+        if (kernel ~ /^simt_0[1-4]/ && params == "BX=32 BY=32") return ""
+        if (kernel ~ /^simt_0[56]/) sub(/^TILE=32 ?/, "", params)
+        if (kernel ~ /^simt_08/ && params == "TILE=16") return ""
+        return params
+    }
+    function read_h200(file,    line, f) {
+        while ((getline line < file) > 0) {
+            split(line, f, ",")
+            key = f[1] SUBSEP f[2] SUBSEP f[3] SUBSEP f[4] SUBSEP f[5] SUBSEP f[6]
+            if (key in rate) continue
+            rate[key] = f[7]; peak[key] = f[8]; ratio[key] = f[9]; ms[key] = f[10]; h2d[key] = f[11]; d2h[key] = f[12]
+            peer[key] = f[13]
+        }
+    }
+    function at(kernel, params, type, compute, size, staged) {
+        key = kernel SUBSEP spare(kernel, params) SUBSEP type SUBSEP compute SUBSEP size SUBSEP staged
+        return key
+    }
+    function warm(kernel, params, size) { return at(kernel, params, "f32", "default", size, "no") }
+    function read_model(file,    line, f) {
+        while ((getline line < file) > 0) {
+            split(line, f, ",")
+            said[f[1], f[2], f[3], f[4], f[5], f[6]] = f[7]
+            if (f[6] == "ceiling of arithmetic  GFLOPS") card_peak[f[2]] = f[7]
+        }
+    }
+    function model(gpu, kernel, params, size, name) { return said["", gpu, kernel, spare(kernel, params), size, name] }
+    function read_predictions(file,    line, f) {
+        while ((getline line < file) > 0) {
+            split(line, f, ",")
+            predicted[f[2], f[3], spare(f[3], f[4]), f[6]] = f[8]
+        }
+    }'
+
+# tables PROGRAM [INPUT...]: awk with all of that read.
+tables() {
+    program=$1
+    shift
+    awk -F, -v h200="$work/h200.csv" -v explained="$work/model.csv" -v predictions=bench/model/predictions.csv "$awk_tables
+        BEGIN { read_h200(h200); read_model(explained); read_predictions(predictions) }
+        $program" "$@"
+}
+
+prepare_tables() {
+    results=bench/results/h200
+    for file in ladder-f32 ladder-f64 ladder-i32 documents tile; do
+        [ ! -e "$results/$file.csv" ] || plain_csv "$results/$file.csv"
+    done | awk -F, "$awk_tables"'
+        $1 == "schema" { for (i = 1; i <= NF; i++) column[$i] = i; next }
+        $column["m"] == $column["n"] && $column["n"] == $column["k"] {
+            kernel = $column["kernel"]
+            printf "%s,%s,%s,%s,%s,%s", kernel, spare(kernel, $column["params"]), $column["type"], $column["compute"], $column["m"],
+                   $column["h2d_ms"] == "" ? "no" : "staged"
+            printf ",%s,%s,%s,%s,%s,%s,%s\n", $column["gflops"], $column["pct_peak"], $column["ratio"], $column["time_ms"],
+                   $column["h2d_ms"], $column["d2h_ms"], $column["peer_gflops"]
+        }' >"$work/h200.csv"
+    plain_csv bench/model/explained.csv | awk -F, "$awk_tables"'
+        NR > 1 {
+            name = $6 == "counters as compiled" ? "compiled " $7 : $7
+            printf "%s,%s,%s,%s,%s,%s,%s\n", $1, $2, $3, spare($3, $4), $5, name, $8
+        }' >"$work/model.csv"
+    plain_csv bench/published/documents.csv >"$work/documents.csv"
+    plain_csv bench/published/figures.csv >"$work/figures.csv"
+}
+
+# ---- The ladder ----
+
+no_results() { echo 'No results are kept yet.'; }
+
+# One row for each rung: its rate by size in f32, against cuBLAS and the peak at 4096, and its rate there in the other types.
+table_results() {
+    [ -e bench/results/h200/ladder-f32.csv ] || { no_results; return; }
+    echo '| rung | 512 | 1024 | 2048 | 4096 | 8192 | of cuBLAS at 4096 | of the peak | f64 at 4096 | i32 at 4096 |'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
+    for file in kernels/simt_*.cu; do basename "$file" .cu; done | tables '{
+        kernel = $1
+        line = "| " kernel
+        for (size = 512; size <= 8192; size *= 2) line = line " | " cell(rate[warm(kernel, "", size)], "%.0f")
+        line = line " | " cell(ratio[warm(kernel, "", 4096)], "%.2f") " | " cell(peak[warm(kernel, "", 4096)], "%.0f%%")
+        f64 = rate[at(kernel, "", "f64", "default", 4096, "no")]
+        i32 = rate[at(kernel, "", "i32", "default", 4096, "no")]
+        print line " | " cell(f64, "%.0f") " | " cell(i32, "%.0f") " |"
+    }' -
+}
+
+# The same for the README: what a rung is, by the first line of its file, and how fast.
+table_readme() {
+    [ -e bench/results/h200/ladder-f32.csv ] || { no_results; return; }
+    echo '| rung | what it is | GFLOPS at 1024 | at 4096 | of cuBLAS at 4096 |'
+    echo '|---|---|---|---|---|'
+    for file in kernels/simt_*.cu; do sed -n '1s/^\/\* \([a-z0-9_]*\): \(.*\)$/\1,\2/p' "$file"; done | tables '{
+        kernel = $1
+        sub(/^[^,]*,/, "")
+        print "| " kernel " | " $0 " | " cell(rate[warm(kernel, "", 1024)], "%.0f") " | " cell(rate[warm(kernel, "", 4096)], "%.0f") \
+            " | " cell(ratio[warm(kernel, "", 4096)], "%.2f") " |"
+    }' -
+}
+
+# Tensor cores: TFLOPS of every rung by type.
+table_mma() {
+    ladder=bench/results/h200/ladder-mma.csv
+    [ -e "$ladder" ] || { no_results; return; }
+    echo '| rung | bf16 1024 | 2048 | 4096 | 8192 | of cuBLAS at 8192 | f16:f32 8192 | i8 8192 | f32 as TF32 8192 | of cuBLAS |'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
+    plain_csv "$ladder" | awk -F, "$awk_tables"'
+        function tera(type, compute, size) { value = rates[kernel, type, compute, size]; return value == "" ? "" : value / 1000 }
+        $1 == "schema" { for (i = 1; i <= NF; i++) column[$i] = i; next }
+        $column["kernel"] !~ /^mma_/ || $column["verified"] != "yes" || $column["params"] != "" || $column["layout"] != "nn" { next }
+        $column["m"] != $column["n"] || $column["n"] != $column["k"] { next }
+        {
+            kernel = $column["kernel"]
+            if (!(kernel in seen)) { seen[kernel] = 1; order[++count] = kernel }
+            rates[kernel, $column["type"], $column["compute"], $column["m"]] = $column["gflops"]
+            ratios[kernel, $column["type"], $column["compute"], $column["m"]] = $column["ratio"]
+        }
+        END {
+            for (i = 1; i <= count; i++) {
+                kernel = order[i]
+                line = "| " kernel
+                for (size = 1024; size <= 8192; size *= 2) line = line " | " cell(tera("bf16", "default", size), "%.0f")
+                line = line " | " cell(ratios[kernel, "bf16", "default", 8192], "%.2f")
+                line = line " | " cell(tera("f16:f32", "default", 8192), "%.0f") " | " cell(tera("i8", "default", 8192), "%.0f")
+                line = line " | " cell(tera("f32", "tf32", 8192), "%.0f") " | " cell(ratios[kernel, "f32", "tf32", 8192], "%.2f")
+                print line " |"
+            }
+        }'
+}
+
+# ---- The model ----
+
+# summary SET GPU LEAST: median and worst of the errors, for sizes from LEAST on.
+summary() {
+    awk -F, -v set="$1" -v gpu="$2" -v least="$3" '$1 == set && $2 == gpu && $6 + 0 >= least { print $9 < 0 ? -$9 : $9 }' \
+        bench/model/predictions.csv | sort -n |
+        awk '{ e[NR] = $1 } END { printf "median %.1f %%, worst %.1f %%", (e[int((NR + 1) / 2)] + e[int(NR / 2) + 1]) / 2, e[NR] }'
+}
+
+# errors TITLE SET GPU LEAST: a table of its own with the sizes from LEAST on, and the errors of these and of all.
+errors() {
+    printf '### %s\n\n| rung | parameters | type | size | measured | predicted | error |\n|---|---|---|---|---|---|---|\n' "$1"
+    awk -F, -v set="$2" -v gpu="$3" -v least="$4" '$1 == set && $2 == gpu && $6 + 0 >= least {
+        printf "| %s | %s | %s | %s | %.0f | %.0f | %+.0f %% |\n", $3, $4, $5, $6, $7, $8, $9 }' bench/model/predictions.csv
+    printf '\nSize of the errors: %s.' "$(summary "$2" "$3" "$4")"
+    [ "$4" = 0 ] || printf ' With the sizes from 128 on that the table leaves out: %s.' "$(summary "$2" "$3" 0)"
+    printf '\n'
+}
+
+table_predictions() {
+    sed -n '1s/^# registers by \(.*\)$/With registers by \1./p' bench/model/predictions.csv
+    for type in f32 f64 i32; do echo; errors "H200, $type" "h200-$type" H200 2048; done
+    for gpu in 'Tesla P100' 'Quadro P4000' 'GTX 1650' 'RTX 3070 Laptop'; do
+        echo
+        errors "$gpu, published" published "$gpu" 0
+    done
+}

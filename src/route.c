@@ -1,0 +1,199 @@
+/* route.c: decides what is turned and what is copied. The same problem, kernel and parameters always give the
+ * same route: it is asked for when a product is planned, and again whenever it runs. */
+#include "route.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "numeric.h"
+
+/* Bytes of the widest copies, at whose multiples the lines of every copy begin. */
+enum { WIDEST = 16 };
+/* Copying matrices for their alignment pays where every element is used at least so often, and the product is at
+ * least that cubed: copies are launches of their own. */
+enum { WORTH_ALIGNING = 512 };
+
+static problem transposed(const problem *what) {
+    problem t = *what;
+    t.m = what->n, t.n = what->m;
+    t.a_row = what->b_col, t.a_col = what->b_row;
+    t.b_row = what->a_col, t.b_col = what->a_row;
+    t.c_row = what->c_col, t.c_col = what->c_row;
+    t.place_a = what->place_b, t.place_b = what->place_a;
+    t.bytes_a = what->bytes_b, t.bytes_b = what->bytes_a;
+    t.batch.stride_a = what->batch.stride_b, t.batch.stride_b = what->batch.stride_a;
+    return t;
+}
+
+/* A matrix of the product that runs. Its strides are changed when it is copied. */
+typedef struct view {
+    int64_t rows, cols, size;
+    int64_t *row, *col, *batch;
+} view;
+
+static view view_a(problem *run) {
+    return (view){run->m, run->k, numeric_size(run->in), &run->a_row, &run->a_col, &run->batch.stride_a};
+}
+
+static view view_b(problem *run) {
+    return (view){run->k, run->n, numeric_size(run->in), &run->b_row, &run->b_col, &run->batch.stride_b};
+}
+
+static view view_c(problem *run) {
+    return (view){run->m, run->n, numeric_size(run->out), &run->c_row, &run->c_col, &run->batch.stride_c};
+}
+
+/* A matrix with one column has no distance between columns. */
+static int lies_in_rows(const view *v) {
+    return *v->col == 1 || v->cols == 1;
+}
+
+static int lies_in_columns(const view *v) {
+    return *v->row == 1 || v->rows == 1;
+}
+
+/* Whether every line, of every product of the batch, is a multiple of `vec` elements from the first. */
+static int has_lines_of(const view *v, int by_columns, int64_t count, int64_t vec) {
+    int64_t lines = by_columns ? v->cols : v->rows, distance = by_columns ? *v->col : *v->row;
+    return (lines == 1 || distance % vec == 0) && (count == 1 || *v->batch % vec == 0);
+}
+
+/* Makes room for a dense copy, and gives the view its strides. */
+static void reserve(route *r, route_part *part, const view *v) {
+    int64_t lines = part->by_columns ? v->cols : v->rows, length = part->by_columns ? v->rows : v->cols;
+    int64_t unit = WIDEST / v->size, distance = (length + unit - 1) / unit * unit;
+    int64_t copies = *v->batch == 0 ? 1 : r->run.batch.count;
+    *v->row = part->by_columns ? 1 : distance;
+    *v->col = part->by_columns ? distance : 1;
+    *v->batch = *v->batch == 0 ? 0 : lines * distance;
+    part->copied = 1;
+    part->at = r->workspace;
+    r->workspace += (lines * distance * v->size * copies + 255) / 256 * 256;
+}
+
+/* Whether A and B are worth copying where their lines are not aligned. */
+static int wants_aligned(const problem *run, const kernel_row *kernel, const int64_t *params) {
+    int vec = registry_find_param(kernel, "VEC");
+    if (!kernel->tensor || vec < 0) return 0;
+    if (params[vec] != REGISTRY_UNSET && params[vec] * numeric_size(run->in) < WIDEST) return 0;
+    const double least = (double)WORTH_ALIGNING * WORTH_ALIGNING * WORTH_ALIGNING;
+    return run->m >= WORTH_ALIGNING && run->n >= WORTH_ALIGNING &&
+           (double)run->m * (double)run->n * (double)run->k >= least;
+}
+
+/* A or B. ldmatrix turns elements of 2 bytes; others must lie along k: in rows of A, in columns of B. */
+static void settle_input(route *r, route_part *part, view v, int is_b, const kernel_row *kernel,
+                         const int64_t *params) {
+    if (kernel->tensor && kernel->k_major && v.size != 2)
+        part->by_columns = is_b;
+    else
+        part->by_columns = kernel->tensor && !lies_in_rows(&v) && lies_in_columns(&v);
+    int fits = part->by_columns ? lies_in_columns(&v) : lies_in_rows(&v);
+    int aligned = !wants_aligned(&r->run, kernel, params) ||
+                  has_lines_of(&v, part->by_columns, r->run.batch.count, WIDEST / v.size);
+    part->realigned = fits && !aligned;
+    if (r->rounded || !fits || !aligned) reserve(r, part, &v);
+}
+
+tess_type route_input(const problem *what, const kernel_row *kernel) {
+    int rounds = what->compute == TESS_COMPUTE_BF16 && what->in == TESS_F32 && kernel->block &&
+                 !kernel->vector_only && registry_takes(kernel, TESS_BF16, what->out);
+    return rounds ? TESS_BF16 : what->in;
+}
+
+tess_status route_of(const problem *what, const kernel_row *kernel, const int64_t params[REGISTRY_PARAMS],
+                     route *out, sentence *why) {
+    memset(out, 0, sizeof *out);
+    out->run = *what;
+    if (what->k > INT32_MAX)
+        return status_fail(why, TESS_ERROR_KERNEL, "k is %" PRId64 "; kernels of a GPU take at most %d",
+                           what->k, INT32_MAX);
+    if (kernel->vector_only) {
+        if (what->m != 1 && what->n != 1)
+            return status_fail(why, TESS_ERROR_KERNEL,
+                               "%s takes m = 1 or n = 1, but C is %" PRId64 "×%" PRId64, kernel->info.name,
+                               what->m, what->n);
+        return TESS_OK;
+    }
+    problem *run = &out->run;
+    view c = view_c(run);
+    out->swapped = !lies_in_rows(&c) && lies_in_columns(&c);
+    if (out->swapped) *run = transposed(what);
+    run->in = route_input(what, kernel);
+    out->rounded = run->in != what->in || (kernel->k_major && run->in == TESS_F32);
+    settle_input(out, &out->a, view_a(run), 0, kernel, params);
+    settle_input(out, &out->b, view_b(run), 1, kernel, params);
+    c = view_c(run);
+    if (!lies_in_rows(&c)) reserve(out, &out->c, &c);
+    return TESS_OK;
+}
+
+int route_widest(const route *r, const operands *data) {
+    problem run = r->run;
+    view a = view_a(&run), b = view_b(&run);
+    for (int64_t bytes = WIDEST; bytes >= 4 && bytes > a.size; bytes /= 2) {
+        int64_t vec = bytes / a.size;
+        if (!has_lines_of(&a, r->a.by_columns, run.batch.count, vec) ||
+            !has_lines_of(&b, r->b.by_columns, run.batch.count, vec))
+            continue;
+        if (!data ||
+            ((uintptr_t)data->a % (uintptr_t)bytes == 0 && (uintptr_t)data->b % (uintptr_t)bytes == 0))
+            return (int)vec;
+    }
+    return 1;
+}
+
+/* ---- Words ---- */
+
+typedef struct words {
+    char *text;
+    size_t size, used;
+} words;
+
+static void add(words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A clause behind those that are there. */
+static void add(words *w, const char *format, ...) {
+    if (w->used > 0 && w->used < w->size)
+        w->used += (size_t)snprintf(w->text + w->used, w->size - w->used, "; ");
+    if (w->used >= w->size) return;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(w->text + w->used, w->size - w->used, format, arguments);
+    va_end(arguments);
+    w->used += (size_t)length;
+}
+
+/* Where a matrix is copied to, as the caller sees it. */
+static const char *target_of(const route *r, const route_part *part) {
+    static const char *const targets[2][2] = {{"rows", "aligned rows"}, {"columns", "aligned columns"}};
+    return targets[part->by_columns != r->swapped][part->realigned];
+}
+
+/* A and B under the names that the caller has for them. */
+static void describe_inputs(const route *r, words *w) {
+    const route_part *a = r->swapped ? &r->b : &r->a, *b = r->swapped ? &r->a : &r->b;
+    if (r->rounded)
+        add(w, "A and B are rounded to %s first", r->run.in == TESS_F32 ? "TF32" : "bf16");
+    else if (a->copied && b->copied && target_of(r, a) == target_of(r, b))
+        add(w, "A and B are copied to %s first", target_of(r, a));
+    else {
+        if (a->copied) add(w, "A is copied to %s first", target_of(r, a));
+        if (b->copied) add(w, "B is copied to %s first", target_of(r, b));
+    }
+}
+
+void route_describe(const route *r, const kernel_row *kernel, int64_t vec, char *text, size_t size) {
+    words w = {text, size, 0};
+    int64_t bytes = vec * numeric_size(r->run.in);
+    text[0] = '\0';
+    if (r->swapped) add(&w, "the transposed product is computed");
+    describe_inputs(r, &w);
+    if (r->c.copied) add(&w, "C is copied to rows and back");
+    if (kernel->tensor && r->run.in == TESS_F32 && !r->rounded) add(&w, "f32 is multiplied as TF32");
+    if (vec > 0 && bytes < WIDEST)
+        add(&w, "rows are not %d-byte aligned: copies of %" PRId64 " byte%s", WIDEST, bytes,
+            bytes == 1 ? "" : "s");
+}

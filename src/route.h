@@ -1,0 +1,48 @@
+/* route.h: how a product reaches a kernel that does not take its matrices as they lie.
+ *
+ * Kernels of the ladder want A, B and C with neighbouring columns next to each other (any row stride). Kernels
+ * for tensor cores take A and B in rows or in columns, and are told which by their parameters AT and BT; some
+ * take them only along k. What does not fit is turned or copied:
+ *   - if C's columns lie in order and its rows do not, the transposed product is computed: C' = B'*A'
+ *   - an A, B or C that still does not fit is copied to the workspace (and C back)
+ *   - so are an A and B of f32 that are to be multiplied as bf16 or TF32, rounded, and large ones that are not aligned
+ *     to the 16 bytes that a tensor-core kernel copies at once
+ * The vector kernel takes any strides. */
+#ifndef ROUTE_H
+#define ROUTE_H
+
+#include "device.h"
+
+/* One matrix as the kernel sees it. */
+typedef struct route_part {
+    int copied;     /* to the workspace, `at` bytes after its beginning */
+    int by_columns; /* neighbours in a column are next to each other, not those in a row */
+    int realigned;  /* it lay so before it was copied, but not aligned */
+    int64_t at;
+} route_part;
+
+typedef struct route {
+    problem run; /* the product as the kernel sees it: strides of the copies, and its types */
+    int swapped; /* run's A is the product's B transposed, and the other way round */
+    int rounded; /* A and B are f32 and lose bits as they are copied: they become bf16, or TF32, f32 of 11 bits */
+    route_part a, b, c;
+    int64_t workspace; /* bytes */
+} route;
+
+/* The type of A and B as the kernel sees them: bf16 where f32 may be rounded to it, and the kernel takes it. */
+tess_type route_input(const problem *what, const kernel_row *kernel);
+
+/* `params` are the kernel's, as far as they are known: with a VEC of less than 16 bytes nothing is copied for
+ * its alignment. */
+tess_status route_of(const problem *what, const kernel_row *kernel, const int64_t params[REGISTRY_PARAMS],
+                     route *out, sentence *why);
+
+/* The elements of the widest copies, of 16, 8 or 4 bytes, at whose multiples all lines of A and B begin; 1 if
+ * they begin at multiples of none. With data: base addresses too (NULL data: strides only). */
+int route_widest(const route *r, const operands *data);
+
+/* What is done, for the plan's sentence: "" if nothing is. `vec` is what the kernel copies at once, in
+ * elements; 0: that is not worth a word. */
+void route_describe(const route *r, const kernel_row *kernel, int64_t vec, char *text, size_t size);
+
+#endif

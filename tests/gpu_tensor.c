@@ -1,0 +1,195 @@
+/* gpu_tensor.c: kernels for tensor cores get their matrices as they want them, and f32 is rounded only where
+ * that is allowed. The stand-in driver refuses what does not lie as AT, BT and VEC say. */
+#include "gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls `try` for every kernel for tensor cores. */
+static void each_kernel(tess_context *ctx, void (*try)(tess_context *ctx, const char *kernel)) {
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        tess_kernel_info info;
+        CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL);
+        if (strncmp(info.name, "mma_", 4) == 0) try(ctx, info.name);
+    }
+}
+
+/* Operands in memory of the device, `off` elements after where it begins. */
+typedef struct shifted {
+    char *memory[3];
+    tess_matrix views[3];
+} shifted;
+
+static int shift(tess_context *ctx, const problem *p, int64_t off, shifted *out) {
+    const problem_buffer *buffers[3] = {&p->A, &p->B, &p->C};
+    for (int i = 0; i < 3; i++) {
+        int64_t size = (int64_t)tess_type_size(buffers[i]->view.type);
+        out->memory[i] = gpu_alloc(ctx, NULL, buffers[i]->bytes + 256);
+        if (!out->memory[i]) return 0;
+        /* The guards are no multiple of 16 bytes: begin where the matrix then does. */
+        int64_t lead = (char *)buffers[i]->view.data - (char *)buffers[i]->block;
+        char *block = out->memory[i] + (256 - lead % 256) % 256 + off * size;
+        CHECK_STATUS(tess_copy(ctx, block, buffers[i]->block, buffers[i]->bytes), TESS_OK, ctx);
+        out->views[i] = buffers[i]->view;
+        out->views[i].data = block + lead;
+        out->views[i].place = TESS_DEVICE;
+    }
+    return 1;
+}
+
+/* One product with its matrices off by so many elements. */
+static void try_shifted(tess_context *ctx, const problem_spec *spec, const tess_options *options,
+                        int64_t off) {
+    problem p;
+    shifted s = {.memory = {NULL}};
+    problem_make(&p, spec, test_random());
+    if (shift(ctx, &p, off, &s)) {
+        int64_t lead = (char *)p.C.view.data - (char *)p.C.block;
+        CHECK_STATUS(tess_gemm(ctx, spec->alpha, &s.views[0], &s.views[1], spec->beta, &s.views[2], options),
+                     TESS_OK, ctx);
+        CHECK_STATUS(tess_copy(ctx, p.C.block, (char *)s.views[2].data - lead, p.C.bytes), TESS_OK, ctx);
+        char what[96];
+        snprintf(what, sizeof what, "%s off by %lld elements", options->kernel, (long long)off);
+        problem_check(&p, what);
+    }
+    for (int i = 0; i < 3; i++)
+        if (s.memory[i]) CHECK_STATUS(tess_free(ctx, s.memory[i]), TESS_OK, ctx);
+    problem_free(&p);
+}
+
+static void try_addresses(tess_context *ctx, const char *kernel) {
+    static const int pairs[] = {0, 3, 7}; /* f32 f16:f32 i8:i32 */
+    for (int t = 0; t < 3; t++)
+        for (int64_t off = 0; off <= 16; off = off ? 2 * off : 1)
+            for (int layout = 0; layout < 4; layout++) {
+                problem_spec spec = {.types = type_pairs[pairs[t]],
+                                     .m = 64,
+                                     .n = 80,
+                                     .k = 48,
+                                     .alpha = 1,
+                                     .beta = layout == 0,
+                                     .store_a = layout & 2 ? STORE_COL : STORE_ROW,
+                                     .store_b = layout & 1 ? STORE_COL : STORE_ROW,
+                                     .data = DATA_EXACT};
+                tess_options options = {.kernel = kernel,
+                                        .compute = t == 0 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
+                try_shifted(ctx, &spec, &options, off);
+            }
+}
+
+GPU_TEST(gpu_tensor_addresses_off_by_some) {
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    each_kernel(ctx, try_addresses);
+    tess_close(ctx);
+}
+
+/* Large enough that matrices which are not aligned are copied first, and that host memory travels in parts. */
+static void try_unaligned(tess_context *ctx, const char *kernel) {
+    static const gpu_place places[2][3] = {{GPU_ON_DEVICE, GPU_ON_DEVICE, GPU_ON_DEVICE},
+                                           {GPU_ON_HOST, GPU_ON_DEVICE, GPU_ON_HOST}};
+    for (int i = 0; i < 4; i++) {
+        problem_spec spec = {.types = type_pairs[i % 2 ? 7 : 5],
+                             .m = 515,
+                             .n = 521,
+                             .k = 513,
+                             .alpha = 1,
+                             .beta = 1,
+                             .store_a = STORE_ROW_PADDED,
+                             .store_b = STORE_COL_PADDED,
+                             .data = DATA_EXACT};
+        gpu_try(&spec, ctx, &(tess_options){.kernel = kernel}, places[i / 2], 0, NULL);
+    }
+}
+
+GPU_TEST(gpu_tensor_unaligned_and_large) {
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    try_unaligned(ctx, "mma_03_async");
+    try_unaligned(ctx, "mma_07_raster");
+    tess_close(ctx);
+}
+
+/* ---- f32 with fewer bits ---- */
+
+enum { SIDE = 96 };
+
+/* What a mode makes of a product on random data: the sentence must say `words`, and C must be that of inputs
+ * with `bits` significant bits, within the errors of f32. */
+typedef struct mixed {
+    tess_compute compute;
+    const char *kernel, *words;
+    int bits;
+} mixed;
+
+static float rounded(float value, int bits) {
+    uint32_t word, unit = 1u << (24 - bits);
+    memcpy(&word, &value, sizeof word);
+    word = (word + unit / 2 - 1 + (word / unit & 1)) & ~(unit - 1); /* to nearest even */
+    memcpy(&value, &word, sizeof word);
+    return value;
+}
+
+static void try_mixed(tess_context *ctx, const mixed *mode) {
+    float *data = test_alloc(3 * SIDE * SIDE * sizeof *data), *a = data, *b = a + SIDE * SIDE,
+          *c = b + SIDE * SIDE;
+    tess_matrix A = tess_view_row_major(TESS_F32, SIDE, SIDE, a, 0),
+                B = tess_view_col_major(TESS_F32, SIDE, SIDE, b, 0),
+                C = tess_view_row_major(TESS_F32, SIDE, SIDE, c, 0);
+    tess_options options = {.kernel = mode->kernel, .compute = mode->compute};
+    tess_plan *plan = NULL;
+    tess_check check;
+    for (int i = 0; i < 2 * SIDE * SIDE; i++) data[i] = (float)rng_real(test_random());
+    if (CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, &options, &plan), TESS_OK, ctx)) {
+        CHECK(strstr(tess_plan_sentence(plan), mode->words), "\"%s\" lacks \"%s\"", tess_plan_sentence(plan),
+              mode->words);
+        CHECK_STATUS(tess_run(plan, 1, &A, &B, 0, &C), TESS_OK, ctx);
+        for (int i = 0; i < 2 * SIDE * SIDE; i++) data[i] = rounded(data[i], mode->bits);
+        CHECK_STATUS(tess_check_gemm(1, &A, &B, 0, NULL, &C, TESS_CHECK_ORACLE, 1, &check), TESS_OK, NULL);
+        CHECK(check.passed, "%s: %lld elements wrong: C(%lld, %lld) is %.9g, want %.9g",
+              tess_plan_sentence(plan), (long long)check.wrong, (long long)check.row, (long long)check.col,
+              check.got, check.want);
+    }
+    tess_free_plan(plan);
+    free(data);
+}
+
+GPU_TEST(gpu_f32_is_rounded_only_where_allowed) {
+    static const mixed modes[] = {
+        {TESS_COMPUTE_DEFAULT, NULL, "simt_", 24},
+        {TESS_COMPUTE_F32_STRICT, NULL, "simt_", 24},
+        {TESS_COMPUTE_BF16, NULL, "A and B are rounded to bf16 first", 8},
+        {TESS_COMPUTE_BF16, "simt_09_tile2d", "A and B are rounded to bf16 first", 8},
+        {TESS_COMPUTE_BF16, "simt_05_shared", "less exact arithmetic was allowed, but it computes in f32",
+         24},
+        {TESS_COMPUTE_TF32, "simt_12_pipelined", "less exact arithmetic was allowed, but it computes in f32",
+         24},
+    };
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) try_mixed(ctx, &modes[i]);
+    tess_close(ctx);
+}
+
+/* TF32 rounds ties its own way, so that only exact data shows whether all else is right. */
+GPU_TEST(gpu_tf32_by_the_planner) {
+    static const gpu_place places[3] = {GPU_ON_DEVICE, GPU_ON_HOST, GPU_ON_DEVICE};
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    problem_spec spec =
+        {.types = type_pairs[0], .m = 70, .n = 90, .k = 50, .alpha = 1, .beta = 2, .data = DATA_EXACT};
+    for (int mode = TESS_COMPUTE_TF32; mode <= TESS_COMPUTE_BF16; mode++)
+        for (int batch = 0; batch <= 3; batch += 3) {
+            spec.count = batch;
+            gpu_try(&spec, ctx, &(tess_options){.compute = (tess_compute)mode}, places, 0, NULL);
+        }
+    tess_matrix A = tess_view_row_major(TESS_F32, 64, 64, NULL, 0);
+    tess_plan *plan = NULL;
+    tess_options options = {.compute = TESS_COMPUTE_TF32};
+    if (CHECK_STATUS(tess_plan_gemm(ctx, &A, &A, &A, NULL, &options, &plan), TESS_OK, ctx))
+        CHECK(strstr(tess_plan_sentence(plan), "A and B are rounded to TF32 first"), "%s",
+              tess_plan_sentence(plan));
+    tess_free_plan(plan);
+    tess_close(ctx);
+}
