@@ -127,9 +127,9 @@ void bench_add_rows(table *t, const bench_request *r, const bench_case *c, const
 /* The product of the shape number `index`. */
 problem_spec bench_spec_of(const bench_request *r, size_t index, problem_types types);
 double bench_gflops(const problem_spec *spec, double seconds);
-/* The type whose peak a product is held against: 16-bit types compute in f32. False for integers, which have
- * none. */
-bool bench_peak_type(problem_types types, tess_type *type);
+/* The type whose peak a product is held against: 16-bit types compute in f32. False for integers, which have none,
+ * and where a GPU may use tensor cores. */
+bool bench_peak_type(const bench_request *r, problem_types types, tess_type *type);
 /* Whether a product of a matrix and a vector is among the shapes: those are held against the bandwidth. */
 bool bench_has_vectors(const bench_request *r);
 

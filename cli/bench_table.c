@@ -143,8 +143,10 @@ double bench_gflops(const problem_spec *spec, double seconds) {
     return problem_flops(spec) / seconds / 1e9;
 }
 
-bool bench_peak_type(problem_types types, tess_type *type) {
+bool bench_peak_type(const bench_request *r, problem_types types, tess_type *type) {
     *type = types.in == TESS_F64 ? TESS_F64 : TESS_F32;
+    if (r->device.own_memory) /* tensor cores take the others, and the peak is not of those */
+        return types.in == TESS_F64 || (types.in == TESS_F32 && r->base.compute <= TESS_COMPUTE_F32_STRICT);
     return types.in != TESS_I32 && types.in != TESS_I8;
 }
 
@@ -172,7 +174,7 @@ void bench_prepare_table(table *t, const bench_request *r) {
         table_widen(t, TYPE, strlen(name));
         compared =
             compared || r->device.own_memory || r->types[i].in == TESS_F32 || r->types[i].in == TESS_F64;
-        peaked = bench_peak_type(r->types[i], &(tess_type){TESS_F32}) || peaked;
+        peaked = bench_peak_type(r, r->types[i], &(tess_type){TESS_F32}) || peaked;
     }
     if (!square) table_hide(t, SIZE);
     for (size_t column = M; square && column <= K; column++) table_hide(t, column);

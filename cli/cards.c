@@ -5,6 +5,8 @@
  *
  *   sms, clock, f32, f64, dram_bytes, l2_size   NVIDIA's datasheets and architecture whitepapers
  *   i32          throughput table of the CUDA C++ Programming Guide; before sm_70 a multiply-add takes several instructions
+ *   tensor       whitepapers (dense, sums in f32); on Hopper 0.629 of it, which is what mma, unlike wgmma, reaches there
+ *                (Luo et al. 2024, below). A TU117 (GTX 1650) has none
  *   pass_bytes   128 (32 banks of 4 bytes), but 64 on Turing (Jia et al. 2019, T4: 59 measured)
  *   latencies, l2_bytes
  *       H200                  measured: bench/results/h200/hierarchy.csv (its dram_bytes too)
@@ -26,17 +28,17 @@
 #include <string.h>
 
 const card cards_all[] = {
-    /* name, architecture, sms, clock, schedulers, f32, f64, i32, pass, l2 and dram bytes, l2 size and latency, dram
+    /* name, architecture, sms, clock, schedulers, f32, f64, i32, tensor, pass, l2 and dram bytes, l2 size and latency, dram
      * latency, l1 keeps loads: the order of cards.h */
     /* clang-format off: a table */
-    {"Tesla P100", 60, 56, 1.303e9, 2, 64, 32, 16, 128, 32, 732e9, 4 << 20, 234, 570, 1},
-    {"Quadro P4000", 61, 14, 1.48e9, 4, 128, 4, 32, 128, 32, 243e9, 2 << 20, 216, 545, 0},
-    {"GTX 1650", 75, 14, 1.665e9, 4, 64, 2, 64, 64, 32, 128e9, 1 << 20, 188, 434, 1},
-    {"RTX 3070 Laptop", 86, 40, 1.62e9, 4, 128, 2, 64, 128, 32, 448e9, 4 << 20, 188, 434, 1},
-    {"A100", 80, 108, 1.41e9, 4, 64, 32, 64, 128, 38, 1555e9, 40 << 20, 261, 466, 1},
-    {"H100", 90, 132, 1.98e9, 4, 128, 64, 64, 128, 29.8, 3350e9, 50 << 20, 263, 479, 1},
-    {"H200", 90, 132, 1.98e9, 4, 128, 64, 64, 128, 29.8, 4536e9, 60 << 20, 273, 680, 1},
-    {"RTX 4090", 89, 128, 2.52e9, 4, 128, 2, 64, 128, 15.5, 1008e9, 72 << 20, 273, 541, 1},
+    {"Tesla P100", 60, 56, 1.303e9, 2, 64, 32, 16, 0, 128, 32, 732e9, 4 << 20, 234, 570, 1},
+    {"Quadro P4000", 61, 14, 1.48e9, 4, 128, 4, 32, 0, 128, 32, 243e9, 2 << 20, 216, 545, 0},
+    {"GTX 1650", 75, 14, 1.665e9, 4, 64, 2, 64, 0, 64, 32, 128e9, 1 << 20, 188, 434, 1},
+    {"RTX 3070 Laptop", 86, 40, 1.62e9, 4, 128, 2, 64, 256, 128, 32, 448e9, 4 << 20, 188, 434, 1},
+    {"A100", 80, 108, 1.41e9, 4, 64, 32, 64, 1024, 128, 38, 1555e9, 40 << 20, 261, 466, 1},
+    {"H100", 90, 132, 1.98e9, 4, 128, 64, 64, 1288, 128, 29.8, 3350e9, 50 << 20, 263, 479, 1},
+    {"H200", 90, 132, 1.98e9, 4, 128, 64, 64, 1288, 128, 29.8, 4536e9, 60 << 20, 273, 680, 1},
+    {"RTX 4090", 89, 128, 2.52e9, 4, 128, 2, 64, 256, 128, 15.5, 1008e9, 72 << 20, 273, 541, 1},
     /* clang-format on */
 };
 const size_t cards_count = sizeof cards_all / sizeof *cards_all;
@@ -89,11 +91,12 @@ const card *cards_find(const char *name) {
     return found;
 }
 
-double cards_fma(const card *c, tess_type type) {
+double cards_fma(const card *c, tess_type type, bool tensor) {
+    if (tensor) return c->tensor * 2 / (double)tess_type_size(type);
     if (type == TESS_F64) return c->f64;
     return type == TESS_I32 || type == TESS_I8 ? c->i32 : c->f32;
 }
 
-double cards_peak(const card *c, tess_type type) {
-    return 2 * cards_fma(c, type) * c->sms * c->clock;
+double cards_peak(const card *c, tess_type type, bool tensor) {
+    return 2 * cards_fma(c, type, tensor) * c->sms * c->clock;
 }

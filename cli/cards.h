@@ -4,6 +4,8 @@
 
 #include "tessera.h"
 
+#include <stdbool.h>
+
 /* Rates are per clock and multiprocessor, latencies in clocks; where each number comes from stands in cards.c. */
 typedef struct card {
     const char *name;
@@ -13,6 +15,7 @@ typedef struct card {
     int schedulers;    /* of a multiprocessor: instructions issued a clock */
     double f32, f64;   /* multiply-adds */
     double i32;        /* 32-bit integer multiply-adds */
+    double tensor;     /* 16-bit multiply-adds of tensor cores, added up in f32, by mma; 0: it has none */
     double pass_bytes; /* that shared memory and L1 deliver */
     double l2_bytes;   /* that L2 delivers */
     double dram_bytes; /* a second, of the whole card */
@@ -30,8 +33,9 @@ const card *cards_find(const char *name);
 /* The same without the sentence. */
 const card *cards_match(const char *name);
 
-/* Multiply-adds of a type, per clock and multiprocessor; operations a second of the whole card. */
-double cards_fma(const card *c, tess_type type);
-double cards_peak(const card *c, tess_type type);
+/* Multiply-adds of a type, per clock and multiprocessor; operations a second of the whole card. `tensor`: by tensor
+ * cores, f32 as TF32. */
+double cards_fma(const card *c, tess_type type, bool tensor);
+double cards_peak(const card *c, tess_type type, bool tensor);
 
 #endif

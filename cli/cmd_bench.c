@@ -202,7 +202,7 @@ static bench_limits measure_limits(const bench_request *r, problem_types types) 
     tess_type type;
     double value = 0;
     say_progress("measuring what the device can do at best");
-    if (bench_peak_type(types, &type)) {
+    if (bench_peak_type(r, types, &type)) {
         tess_status status = limits_peak(r->ctx, type, &value);
         limits.flops = limit_or_nan(r, status, value);
     }

@@ -154,7 +154,8 @@ static void add_occupancy(rows *to, const explain_rung *r) {
 static void add_roofline(rows *to, const explain_rung *r) {
     const tess_counters *c = &r->compiled;
     const card *on = r->asked->on;
-    double peak = cards_peak(on, r->asked->types.in) * 1e-9, l2 = on->l2_bytes * on->clock * on->sms * 1e-9;
+    double peak = cards_peak(on, r->asked->types.in, c->mma_instructions > 0) * 1e-9,
+           l2 = on->l2_bytes * on->clock * on->sms * 1e-9;
     double at_l2 = per(c->flops, 32 * (on->l1_keeps_loads ? c->l2_sectors_least : c->l2_sectors_most));
     double at_dram = per(c->flops, 32 * c->dram_sectors_least), dram = on->dram_bytes * 1e-9;
     to->section = "roofline";
@@ -186,9 +187,11 @@ static void add_model(rows *to, const explain_rung *r) {
                  on->architecture);
         add_text(to, "note", text);
     }
+    if (r->compiled.mma_instructions > 0)
+        add_text(to, "note", "not calibrated for tensor cores: see docs/MODEL.md");
     if (!r->predicted) {
         snprintf(text, sizeof text, "a block does not fit a multiprocessor of this GPU: %s", r->fit.limit);
-        add_text(to, "prediction", text);
+        add_text(to, "prediction", r->fit.blocks < 1 ? text : "none: this GPU has no tensor cores");
         return;
     }
     for (int i = 0; i < MODEL_UNITS; i++) {
@@ -204,7 +207,8 @@ static void add_model(rows *to, const explain_rung *r) {
     add_number(to, "predicted ms", m->seconds * 1e3, "");
     add_number(to, "predicted GFLOPS", m->gflops,
                r->compiled.estimated ? "from counters that are estimates" : "");
-    add_number(to, "% of the peak", 100e9 * m->gflops / cards_peak(on, r->asked->types.in), "");
+    add_number(to, "% of the peak",
+               100e9 * m->gflops / cards_peak(on, r->asked->types.in, r->compiled.mma_instructions > 0), "");
 }
 
 bool explain_rows_add(table *t, const explain_rung *r, const explain_rung *before) {

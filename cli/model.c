@@ -42,13 +42,16 @@ static double dram_bytes_of_wave(const model_input *in, double blocks_at_once) {
 static void work_of(const model_input *in, double resident, double clocks[MODEL_UNITS]) {
     const tess_counters *c = in->counts;
     const card *on = in->on;
-    double share = resident / c->blocks, fma = c->flops_issued / 2 / WARP;
+    bool tensor = c->mma_instructions > 0; /* one instruction for thousands of multiply-adds */
+    double share = resident / c->blocks, fma = c->flops_issued / 2;
+    double arithmetic = tensor ? c->mma_instructions : fma / WARP;
     double global = c->global_load_requests + c->global_store_requests;
     double shared = c->shared_load_instructions + c->shared_store_instructions;
     double passes = c->shared_load_wavefronts + c->shared_store_wavefronts + c->global_wavefronts;
     double l2 = on->l1_keeps_loads ? c->l2_sectors_least : c->l2_sectors_most;
-    clocks[MODEL_ISSUE] = share * (fma + shared + global * (1 + address_instructions)) / on->schedulers;
-    clocks[MODEL_ARITHMETIC] = share * fma * WARP / cards_fma(on, in->type);
+    clocks[MODEL_ISSUE] =
+        share * (arithmetic + shared + global * (1 + address_instructions)) / on->schedulers;
+    clocks[MODEL_ARITHMETIC] = share * fma / cards_fma(on, in->type, tensor);
     clocks[MODEL_PASSES] = share * passes * 128 / on->pass_bytes;
     clocks[MODEL_L2] = share * l2 * SECTOR / on->l2_bytes;
     clocks[MODEL_DRAM] = dram_bytes_of_wave(in, resident * on->sms) / (on->dram_bytes / on->clock);
@@ -96,6 +99,7 @@ static int bound_of(const model_result *r) {
 
 bool model_predict(const model_input *in, model_result *out) {
     if (in->fit.blocks < 1 || in->counts->blocks < 1) return false;
+    if (in->counts->mma_instructions > 0 && in->on->tensor == 0) return false;
     double at_once = (double)in->fit.blocks * in->on->sms, blocks = in->counts->blocks;
     double whole = floor(blocks / at_once), rest = blocks - whole * at_once, clocks = 0;
     model_result last = {0};

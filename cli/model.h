@@ -28,7 +28,7 @@ typedef struct model_result {
     double seconds, gflops;
 } model_result;
 
-/* False if no block fits the GPU. */
+/* False if no block fits the GPU, or if it needs tensor cores and the GPU has none. */
 bool model_predict(const model_input *in, model_result *out);
 
 #endif

@@ -84,7 +84,7 @@ double figure_peak(const report *r, const report_group *group) {
     tess_type type;
     if (isnan(peak) && group->like->origin == REPORT_PREDICTED &&
         tess_find_type(group->type, &type) == TESS_OK)
-        peak = cards_peak(r->on, type) * 1e-9;
+        peak = cards_peak(r->on, type, false) * 1e-9;
     return if_not_exceeded(r, group, peak);
 }
 

@@ -112,7 +112,7 @@ static void print_tiles(const report *r, const char *family, FILE *out) {
         print_tile(out, value, text);
     }
     double peak =
-        best->origin == REPORT_PREDICTED ? cards_peak(r->on, TESS_F32) * 1e-9 : report_peak(r, &group);
+        best->origin == REPORT_PREDICTED ? cards_peak(r->on, TESS_F32, false) * 1e-9 : report_peak(r, &group);
     if (peak > 0) {
         snprintf(value, sizeof value, "%.0f %%", 100 * best->gflops / peak);
         snprintf(text, sizeof text, "of the peak, %s",

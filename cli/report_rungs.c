@@ -47,7 +47,7 @@ static void make_roofline(report *r, report_figures *f, const report_group *grou
     chart *c = figure->picture;
     size_t measured = 0;
     double largest = 0, peak = figure_peak(r, group);
-    if (!(peak > 0)) peak = cards_peak(r->on, TESS_F32) * 1e-9;
+    if (!(peak > 0)) peak = cards_peak(r->on, TESS_F32, false) * 1e-9;
     for (size_t i = 0; i < r->rung_count; i++) largest = fmax(largest, r->rungs[i].gflops);
     double unit = figure_set_unit(c, largest);
     c->log = true;

@@ -63,7 +63,7 @@ tensor() {
     says 'TF32 has to be allowed' "$top multiplies f32 as TF32, with 11 significant bits, which has to be allowed"
     says 'how to allow it' '(--compute tf32)'
     run 0 bench $top --device cuda $quick --peer none --compute tf32
-    says 'TF32 is said' 'f32 is multiplied as TF32'
+    says 'TF32 is said' 'A and B are rounded to TF32 first'
     run 0 bench auto --device cuda $quick --peer none --compute tf32
     says 'the planner uses what is allowed' "auto:$top"
     run 0 bench auto --device cuda $quick --peer none

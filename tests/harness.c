@@ -222,7 +222,8 @@ static int parse_seed(const char *text, uint64_t *seed) {
 }
 
 static int usage(const char *why, const char *what) {
-    fprintf(stderr, "%s%s\nusage: %s [--list] [--seed=N] [part of a test's name]...\n", why, what, program);
+    fprintf(stderr, "%s%s\nusage: %s [--list] [--seed=N] [--part=I/N] [part of a test's name]...\n", why,
+            what, program);
     return 1;
 }
 
@@ -232,12 +233,15 @@ int main(int argc, char **argv) {
     const char *seed_text = getenv("TESSERA_TEST_SEED");
     if (seed_text && !parse_seed(seed_text, &run_seed))
         return usage("TESSERA_TEST_SEED is not a number: ", seed_text);
-    int list = 0, patterns = 0;
+    int list = 0, patterns = 0, part = 1, parts = 1;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--list") == 0) {
             list = 1;
         } else if (strncmp(argv[i], "--seed=", 7) == 0) {
             if (!parse_seed(argv[i] + 7, &run_seed)) return usage("not a seed: ", argv[i] + 7);
+        } else if (strncmp(argv[i], "--part=", 7) == 0) {
+            if (sscanf(argv[i] + 7, "%d/%d", &part, &parts) != 2 || part < 1 || part > parts)
+                return usage("not a part, as 1/2: ", argv[i] + 7);
         } else if (argv[i][0] == '-') {
             return usage("unknown option: ", argv[i]);
         } else {
@@ -249,7 +253,7 @@ int main(int argc, char **argv) {
     if (!list) printf("seed %llu\n", (unsigned long long)run_seed);
     int ran = 0, counts[3] = {0, 0, 0};
     for (int i = 0; i < test_count; i++) {
-        if (!matches(tests[i].name, argv + 1, patterns)) continue;
+        if (i % parts != part - 1 || !matches(tests[i].name, argv + 1, patterns)) continue;
         ran++;
         if (list)
             puts(tests[i].name);
