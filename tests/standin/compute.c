@@ -184,7 +184,7 @@ static int copy_as(const standin_move *v, tess_type in, tess_type out, int round
                 if (!rounded)
                     memcpy(oracle_at(&to, i, j), oracle_at(&from, i, j), size);
                 else if (out == TESS_F32)
-                    oracle_set(&to, i, j, to_tf32((float)oracle_get(&from, i, j)));
+                    oracle_set(&to, i, j, (double)to_tf32((float)oracle_get(&from, i, j)));
                 else
                     oracle_set(&to, i, j, oracle_get(&from, i, j));
     }
