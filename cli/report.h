@@ -28,6 +28,7 @@ typedef struct report_rate {
     char kernel[REPORT_NAME], params[REPORT_NAME], device[32], type[16], compute[16], layout[8], cache[8],
         mode[16];
     char peer[32], throttled[REPORT_NAME];
+    bool verified; /* the result was found right before it was timed */
     int threads;
     int64_t m, n, k, batch;
     double alpha, beta;
@@ -102,7 +103,7 @@ bool report_find_group(const report *r, const char *family, const char *type, re
 bool report_in_group(const report_group *group, const report_rate *rate);
 /* The size at which most kernels of the group have a rate; of several the largest. */
 int64_t report_best_size(const report *r, const report_group *group);
-/* The rate of a kernel at a size; NULL if there is none. */
+/* The rate of a kernel at a size, of several the first that has a ratio to a peer; NULL if there is none. */
 const report_rate *report_find_rate(const report *r, const report_group *group, const char *kernel,
                                     int64_t size);
 /* The kernels of the group in the order of the ladder. Free with free(). */
@@ -113,6 +114,7 @@ double report_peer_rate(const report *r, const report_group *group, const char *
 double report_peak(const report *r, const report_group *group);
 /* The n-th peer of the group; NULL after the last. */
 const char *report_peer(const report *r, const report_group *group, size_t index);
+bool report_is_peer(const report *r, const report_group *group, const char *kernel);
 /* Whether two names are one series: the planner's choice is one, whatever it chose. */
 bool report_same_kernel(const char *a, const char *b);
 /* "12 pipelined" of "simt_12_pipelined", "mma 1 wmma" of "mma_01_wmma". */
@@ -126,6 +128,7 @@ typedef struct report_figure {
     char source[CHART_TEXT]; /* what was measured, simulated or predicted, and on what */
     char caption[REPORT_TEXT];
     char command[REPORT_TEXT]; /* lines */
+    bool unrecorded; /* of some of its rates no file names the command, or they are too many to show */
 } report_figure;
 
 typedef struct report_figures {
@@ -139,7 +142,7 @@ void report_make_figures(report *r, report_figures *f);
 void report_make_rungs(report *r, report_figures *f);
 void report_free_figures(report_figures *f);
 
-/* "tessera bench …" for the plain rates of a group, if no file names a command. */
+/* "tessera bench …" for the plain rates of a group, if files do not name their commands. */
 void report_bench_command(const report *r, const report_group *group, report_figure *figure);
 /* Appends the line that draws the figure alone. */
 void report_draw_command(const report *r, report_figure *figure);

@@ -17,13 +17,16 @@ __attribute__((format(printf, 2, 3))) static void append(char out[REPORT_TEXT], 
     va_end(args);
 }
 
-/* The kernels as a list, or as a glob where there are many of one family. */
+/* The kernels as a list, or as a glob where there are many of one family, and the planner's choice perhaps. */
 static void append_kernels(char out[REPORT_TEXT], const char *const *names, size_t count) {
-    size_t prefix = count > 0 ? strcspn(names[0], "_") + 1 : 0, alike = 0;
-    for (size_t i = 0; i < count; i++) alike += strncmp(names[i], names[0], prefix) == 0;
+    size_t prefix = count > 0 ? strcspn(names[0], "_") + 1 : 0, alike = 0, planned = 0;
+    for (size_t i = 0; i < count; i++) {
+        alike += strncmp(names[i], names[0], prefix) == 0;
+        planned += report_same_kernel(names[i], "auto");
+    }
     append(out, " --kernels ");
-    if (count > 3 && alike == count) {
-        append(out, "'%.*s*'", (int)prefix, names[0]);
+    if (alike > 3 && alike + planned == count) {
+        append(out, "'%.*s*%s'", (int)prefix, names[0], planned > 0 ? ",auto" : "");
         return;
     }
     for (size_t i = 0; i < count; i++)

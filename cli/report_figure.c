@@ -97,10 +97,13 @@ void figure_add_level(chart *c, const char *name, double value) {
 
 void figure_add_command(report_figure *f, const report_rate *rate) {
     size_t used = strlen(f->command), length = strlen(rate->command);
+    if (f->unrecorded || (length > 0 && strstr(f->command, rate->command) != NULL)) return;
     /* Room is left for the command that draws the figure. */
-    if (length == 0 || strstr(f->command, rate->command) != NULL || used + length > sizeof f->command / 2)
-        return;
-    snprintf(f->command + used, sizeof f->command - used, "%s%s", used > 0 ? "\n" : "", rate->command);
+    f->unrecorded = length == 0 || used + length > sizeof f->command / 2;
+    if (f->unrecorded)
+        f->command[0] = '\0';
+    else
+        snprintf(f->command + used, sizeof f->command - used, "%s%s", used > 0 ? "\n" : "", rate->command);
 }
 
 void figure_set_command(report_figure *f, const char *format, ...) {

@@ -18,9 +18,10 @@ double figure_peak(const report *r, const report_group *group);
 void figure_add_level(chart *c, const char *name, double value);
 /* Appends to the caption. */
 void figure_caption(report_figure *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The command of a rate's file, if it names one and the figure does not have it yet. */
+/* The command of a rate's file, if the figure does not have it yet. Once a rate comes without, the figure has none: some of
+ * the commands would not make the whole of it. */
 void figure_add_command(report_figure *f, const report_rate *rate);
-/* A command of our own making, if no file names one. */
+/* A command of our own making, if files do not name them all. */
 void figure_set_command(report_figure *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Says how many points were throttled, if any. */
 void figure_add_throttled(report_figure *f);

@@ -103,6 +103,7 @@ static int64_t whole(const results *from, size_t row, const char *column, int64_
 /* A row as a rate. What a file does not say is the default of bench. */
 static report_rate read_row(const results *from, size_t row) {
     report_rate rate = {.origin = REPORT_MEASURED,
+                        .verified = strcmp(results_text(from, row, "verified"), "yes") == 0,
                         .threads = (int)fmin((double)whole(from, row, "threads", 1), 1e6),
                         .m = whole(from, row, "m", 0),
                         .n = whole(from, row, "n", 0),
@@ -173,19 +174,22 @@ static void add_facts(report *r, const results *from) {
     }
 }
 
-/* The command of the file, kept as long as the report. */
-static const char *keep_command(report *r, const results *from) {
+/* A command, kept as long as the report. */
+static const char *keep_command(report *r, const char *command) {
     r->commands = report_grow(r->commands, r->command_count, sizeof *r->commands);
-    return r->commands[r->command_count++] = copy(results_about(from, "command"));
+    return r->commands[r->command_count++] = copy(command);
 }
 
 size_t report_add_results(report *r, const results *from) {
     size_t added = 0;
     add_facts(r, from);
     if (!holds_rates(from)) return 0;
-    const char *command = keep_command(r, from);
+    const char *command = NULL, *said = NULL;
     for (size_t i = 0; i < from->row_count; i++) {
         report_rate rate = read_row(from, i);
+        const char *says = results_about_row(from, i, "command");
+        if (command == NULL || says != said) command = keep_command(r, says);
+        said = says;
         if (!(rate.gflops > 0) || rate.gflops > FASTEST || rate.m < 1 || rate.n < 1 || rate.k < 1) continue;
         rate.command = command;
         report_add_rate(r, &rate);

@@ -86,6 +86,7 @@ static const report_rate *fastest(const report *r, const report_group *group, in
     const report_rate *best = NULL;
     for (size_t i = 0; i < r->rate_count; i++)
         if (report_in_group(group, &r->rates[i]) && r->rates[i].m == size &&
+            !report_is_peer(r, group, r->rates[i].kernel) &&
             (best == NULL || r->rates[i].gflops > best->gflops))
             best = &r->rates[i];
     return best;
@@ -128,6 +129,18 @@ static bool has_origin(const report_figures *f, report_origin origin) {
     return false;
 }
 
+/* Ends the sentence that the results were verified with those of which no file says so. */
+static void print_unverified(const report *r, FILE *out) {
+    size_t measured = 0, verified = 0;
+    for (size_t i = 0; i < r->rate_count; i++) {
+        if (r->rates[i].origin != REPORT_MEASURED) continue;
+        measured++;
+        verified += r->rates[i].verified;
+    }
+    if (verified < measured)
+        fprintf(out, "; of %zu of %zu rates the files do not say that it was", measured - verified, measured);
+}
+
 /* Which kinds of numbers are on this page. */
 static void print_honesty(const report *r, const report_figures *f, FILE *out) {
     fputs("<section><h2>What these numbers are</h2>\n", out);
@@ -137,7 +150,9 @@ static void print_honesty(const report *r, const report_figures *f, FILE *out) {
         fputs("timed on ", out);
         const char *model = report_fact_of(r, "model");
         chart_print_text(model[0] != '\0' ? model : "a machine whose name is not in the files", out);
-        fputs(", after the result was verified.</p>\n", out);
+        fputs(", after the result was verified", out);
+        print_unverified(r, out);
+        fputs(".</p>\n", out);
     }
     if (has_origin(f, REPORT_SIMULATED)) {
         fputs("<p>", out);

@@ -113,6 +113,17 @@ static int64_t tile_size(const report *r, const report_group *group) {
     return best;
 }
 
+/* Rows in the order of the ladder, whatever that of the files. Those that stay empty are dropped in the end. */
+static void add_rungs(chart *c) {
+    tess_kernel_info info;
+    char label[CHART_NAME];
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        if (tess_describe_kernel(i, &info) != TESS_OK) continue;
+        report_short_name(info.name, label);
+        find_row(c, label);
+    }
+}
+
 void figure_make_tile(report *r, report_figures *f, const report_group *group) {
     if (strcmp(group->family, "cpu") == 0 || !report_wants(r, "tile")) return;
     double unit;
@@ -123,6 +134,7 @@ void figure_make_tile(report *r, report_figures *f, const report_group *group) {
     snprintf(c->note_title, sizeof c->note_title, "32 : 16");
     chart_add_series(c, "16");
     chart_add_series(c, "32");
+    add_rungs(c);
     for (size_t i = 0; i < r->rate_count; i++) {
         const report_rate *rate = &r->rates[i];
         char label[CHART_NAME], edge[16];
@@ -159,28 +171,54 @@ void figure_make_tile(report *r, report_figures *f, const report_group *group) {
 
 /* ---- Types ---- */
 
-/* Whether another rate of the kernel and size has another type. */
-static bool has_other_type(const report *r, const report_group *group, const report_rate *of) {
+/* Whether the kernel has rates of this size in f32, which the others are held against, and in another type. */
+static bool has_types(const report *r, const report_group *group, const report_rate *of) {
+    bool plain = false, other = false;
+    if (report_is_peer(r, group, of->kernel)) return false;
     for (size_t i = 0; i < r->rate_count; i++) {
         const report_rate *rate = &r->rates[i];
-        if (is_of(group, rate) && report_is_plain(rate) && rate->m == of->m &&
-            report_same_kernel(rate->kernel, of->kernel) && strcmp(rate->type, of->type) != 0)
+        if (!is_of(group, rate) || !report_is_plain(rate) || rate->m != of->m ||
+            !report_same_kernel(rate->kernel, of->kernel))
+            continue;
+        bool is_f32 = strcmp(rate->type, "f32") == 0;
+        plain = plain || is_f32;
+        other = other || !is_f32;
+    }
+    return plain && other;
+}
+
+/* Whether the same was measured before this one. */
+static bool is_again(const report *r, const report_group *group, size_t index) {
+    const report_rate *rate = &r->rates[index];
+    for (size_t i = 0; i < index; i++) {
+        const report_rate *other = &r->rates[i];
+        if (other->m == rate->m && strcmp(other->type, rate->type) == 0 && is_of(group, other) &&
+            report_is_plain(other) && report_same_kernel(other->kernel, rate->kernel))
             return true;
     }
     return false;
 }
 
-static int64_t types_size(const report *r, const report_group *group) {
-    int64_t best = 0;
-    size_t most = 0;
+/* Kernels in their types at a size; what was measured several times counts once. */
+static size_t count_types(const report *r, const report_group *group, int64_t size) {
+    size_t count = 0;
     for (size_t i = 0; i < r->rate_count; i++) {
         const report_rate *rate = &r->rates[i];
-        size_t count = 0;
-        if (rate->m == best || !is_of(group, rate) || !report_is_plain(rate)) continue;
-        for (size_t j = 0; j < r->rate_count; j++)
-            count += r->rates[j].m == rate->m && is_of(group, &r->rates[j]) &&
-                     report_is_plain(&r->rates[j]) && has_other_type(r, group, &r->rates[j]);
-        if (count > most || (count == most && count > 0 && rate->m > best)) most = count, best = rate->m;
+        count += rate->m == size && is_of(group, rate) && report_is_plain(rate) && !is_again(r, group, i) &&
+                 has_types(r, group, rate);
+    }
+    return count;
+}
+
+static int64_t types_size(const report *r, const report_group *group) {
+    int64_t best = 0, last = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < r->rate_count; i++) {
+        int64_t size = r->rates[i].m;
+        if (size == last || size == best) continue;
+        last = size;
+        size_t count = count_types(r, group, size);
+        if (count > most || (count == most && count > 0 && size > best)) most = count, best = size;
     }
     return best;
 }
@@ -201,7 +239,7 @@ void figure_make_types(report *r, report_figures *f, const report_group *group) 
             const report_rate *rate = &r->rates[i];
             char label[CHART_NAME];
             if (rate->m != size || strcmp(rate->type, order[t]) != 0 || !is_of(group, rate) ||
-                !report_is_plain(rate) || !has_other_type(r, group, rate))
+                !report_is_plain(rate) || !has_types(r, group, rate))
                 continue;
             report_short_name(rate->kernel, label);
             if (s == NULL) s = chart_add_series(c, order[t]);
@@ -243,7 +281,8 @@ void figure_make_types(report *r, report_figures *f, const report_group *group) 
 /* The time of the kernel alone, from a rate with the matrices on the device. */
 static double kernel_ms(const report *r, const report_group *group, const report_rate *call) {
     const char *colon = strchr(call->kernel, ':');
-    const report_rate *alone = report_find_rate(r, group, colon != NULL ? colon + 1 : call->kernel, call->m);
+    const report_rate *alone = report_find_rate(r, group, call->kernel, call->m);
+    if (alone == NULL && colon != NULL) alone = report_find_rate(r, group, colon + 1, call->m);
     return alone != NULL && strcmp(alone->type, call->type) == 0 ? alone->ms : (double)NAN;
 }
 
@@ -256,24 +295,40 @@ static void set_part(chart *c, size_t part, size_t row, double ms, double whole)
     snprintf(p->note, sizeof p->note, "%.20s ms", number);
 }
 
+static bool is_call(const report_group *group, const report_rate *rate) {
+    return rate->h2d_ms > 0 && rate->m == rate->n && rate->n == rate->k &&
+           strcmp(rate->type, group->type) == 0;
+}
+
+static bool is_planned(const report_rate *rate) {
+    return report_same_kernel(rate->kernel, "auto");
+}
+
+static bool has_planned_calls(const report *r, const report_group *group) {
+    for (size_t i = 0; i < r->rate_count; i++)
+        if (is_call(group, &r->rates[i]) && is_planned(&r->rates[i])) return true;
+    return false;
+}
+
+/* Of calls, those are shown that a program makes: the planner's choice, where there is one. */
 void figure_make_split(report *r, report_figures *f, const report_group *group) {
     if (strcmp(group->family, "cpu") == 0 || !report_wants(r, "split")) return;
     report_figure *figure = report_add_figure(f, CHART_BARS, "split", REPORT_MEASURED);
     chart *c = figure->picture;
     snprintf(c->title, sizeof c->title, "Copies and arithmetic of one call, %s", group->type);
     snprintf(c->y_title, sizeof c->y_title, "%% of the whole call");
-    snprintf(c->row_title, sizeof c->row_title, "size");
+    bool planned = has_planned_calls(r, group);
+    snprintf(c->row_title, sizeof c->row_title, planned ? "size" : "kernel and size");
     static const char *const parts[] = {"to device", "kernel", "to host", "whole call"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) chart_add_series(c, parts[i]);
     c->series[3].neutral = true;
     char sizes[128] = "";
     for (size_t i = 0; i < r->rate_count; i++) {
         const report_rate *rate = &r->rates[i];
-        if (!(rate->h2d_ms > 0) || rate->m != rate->n || rate->n != rate->k ||
-            strcmp(rate->type, group->type) != 0)
-            continue;
-        char label[CHART_NAME];
-        snprintf(label, sizeof label, "%" PRId64, rate->m);
+        if (!is_call(group, rate) || is_planned(rate) != planned) continue;
+        char label[CHART_NAME], name[CHART_NAME];
+        report_short_name(rate->kernel, name);
+        snprintf(label, sizeof label, "%.40s%s%" PRId64, planned ? "" : name, planned ? "" : ", ", rate->m);
         size_t row = find_row(c, label), used = strlen(sizes);
         set_part(c, 0, row, rate->h2d_ms, rate->ms);
         set_part(c, 1, row, kernel_ms(r, group, rate), rate->ms);

@@ -73,12 +73,14 @@ bool report_same_kernel(const char *a, const char *b) {
 
 const report_rate *report_find_rate(const report *r, const report_group *group, const char *kernel,
                                     int64_t size) {
+    const report_rate *found = NULL;
     for (size_t i = 0; i < r->rate_count; i++) {
         const report_rate *rate = &r->rates[i];
-        if (rate->m == size && report_in_group(group, rate) && report_same_kernel(rate->kernel, kernel))
-            return rate;
+        if (rate->m != size || !report_in_group(group, rate) || !report_same_kernel(rate->kernel, kernel))
+            continue;
+        if (found == NULL || (isnan(found->ratio) && !isnan(rate->ratio))) found = rate;
     }
-    return NULL;
+    return found;
 }
 
 /* The place of a kernel in the registry; those it does not know come last, peers before none. */
@@ -97,8 +99,7 @@ static int by_place(const void *a, const void *b) {
     return difference != 0 ? difference : strcmp(x, y);
 }
 
-/* A peer that was also run by itself is drawn once, as the peer. */
-static bool is_peer(const report *r, const report_group *group, const char *kernel) {
+bool report_is_peer(const report *r, const report_group *group, const char *kernel) {
     const char *peer;
     for (size_t i = 0; (peer = report_peer(r, group, i)) != NULL; i++)
         if (strcmp(peer, kernel) == 0) return true;
@@ -111,7 +112,8 @@ size_t report_list_kernels(const report *r, const report_group *group, const cha
     for (size_t i = 0; i < r->rate_count; i++) {
         const report_rate *rate = &r->rates[i];
         size_t known = 0;
-        if (!report_in_group(group, rate) || is_peer(r, group, rate->kernel)) continue;
+        /* A peer that was also run by itself is drawn once, as the peer. */
+        if (!report_in_group(group, rate) || report_is_peer(r, group, rate->kernel)) continue;
         while (known < count && !report_same_kernel((*names)[known], rate->kernel)) known++;
         if (known < count) continue;
         *names = report_grow(*names, count, sizeof **names);
@@ -129,7 +131,10 @@ int64_t report_best_size(const report *r, const report_group *group) {
         int64_t size = r->rates[i].m;
         size_t have = 0;
         if (!report_in_group(group, &r->rates[i]) || size == best) continue;
-        for (size_t j = 0; j < count; j++) have += report_find_rate(r, group, names[j], size) != NULL;
+        /* The planner's choice is one of the kernels. */
+        for (size_t j = 0; j < count; j++)
+            have += (count == 1 || !report_same_kernel(names[j], "auto")) &&
+                    report_find_rate(r, group, names[j], size) != NULL;
         if (have > most || (have == most && size > best)) most = have, best = size;
     }
     free(names);

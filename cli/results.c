@@ -32,7 +32,7 @@ bool results_add_row(results *r) {
     void *rows = r->rows;
     bool good = grow(&rows, r->row_count, sizeof *r->rows);
     r->rows = rows;
-    if (good) r->rows[r->row_count++] = (results_row){0};
+    if (good) r->rows[r->row_count++] = (results_row){.facts = r->fact_count};
     return good;
 }
 
@@ -166,12 +166,20 @@ double results_number(const results *r, size_t row, const char *column) {
     return end != text && *end == '\0' ? value : (double)NAN;
 }
 
+static bool is_about(const results_fact *f, const char *key) {
+    size_t length = strlen(f->group);
+    bool inside = length == 0 || (strncmp(key, f->group, length) == 0 && key[length] == '.');
+    return inside && strcmp(key + length + (length > 0), f->key) == 0;
+}
+
 const char *results_about(const results *r, const char *key) {
-    for (size_t i = 0; i < r->fact_count; i++) {
-        const results_fact *f = &r->facts[i];
-        size_t length = strlen(f->group);
-        bool inside = length == 0 || (strncmp(key, f->group, length) == 0 && key[length] == '.');
-        if (inside && strcmp(key + length + (length > 0), f->key) == 0) return f->value;
-    }
+    for (size_t i = 0; i < r->fact_count; i++)
+        if (is_about(&r->facts[i], key)) return r->facts[i].value;
+    return "";
+}
+
+const char *results_about_row(const results *r, size_t row, const char *key) {
+    for (size_t i = r->rows[row].facts; i > 0; i--)
+        if (is_about(&r->facts[i - 1], key)) return r->facts[i - 1].value;
     return "";
 }

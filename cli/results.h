@@ -9,6 +9,7 @@
 typedef struct results_row {
     const char **cells;
     size_t count;
+    size_t facts; /* how many facts of the file stand before it */
 } results_row;
 
 /* A fact of the environment. Of an object in JSON's context the group is its name, else it is "". */
@@ -43,5 +44,7 @@ double results_number(const results *r, size_t row, const char *column);
 /* A fact of the environment: "model", "date", "revision", "libraries.cuBLAS"; "" where it is not there. Of
  * a file that was appended to, the first run's. */
 const char *results_about(const results *r, const char *key);
+/* The same of the run that a row comes from: the last such fact before it. */
+const char *results_about_row(const results *r, size_t row, const char *key);
 
 #endif

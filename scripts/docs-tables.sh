@@ -58,10 +58,11 @@ tables() {
 
 prepare_tables() {
     results=bench/results/h200
-    for file in ladder-f32 ladder-f64 ladder-i32 documents tile; do
+    for file in ladder-f32 ladder-f64 ladder-i32 documents tile modes; do
         [ ! -e "$results/$file.csv" ] || plain_csv "$results/$file.csv"
     done | awk -F, "$awk_tables"'
         $1 == "schema" { for (i = 1; i <= NF; i++) column[$i] = i; next }
+        $column["mode"] != "continuous" || $column["cache"] != "warm" { next }
         $column["m"] == $column["n"] && $column["n"] == $column["k"] {
             kernel = $column["kernel"]
             printf "%s,%s,%s,%s,%s,%s", kernel, spare(kernel, $column["params"]), $column["type"], $column["compute"], $column["m"],
@@ -139,6 +140,65 @@ table_mma() {
                 print line " |"
             }
         }'
+}
+
+# ---- How numbers are taken ----
+
+# results_rows FILE PROGRAM: awk over the rows of a file of bench/results/h200, with the columns by name in `column`.
+results_rows() {
+    [ -e "bench/results/h200/$1" ] || { no_results; return; }
+    plain_csv "bench/results/h200/$1" | awk -F, "$awk_tables
+        !named { for (i = 1; i <= NF; i++) column[\$i] = i; named = 1; next }
+        function of(name) { return \$column[name] }
+        $2"
+}
+
+# One product of cuBLAS driven in three ways: TFLOPS, and MHz.
+table_modes() {
+    echo '| cuBLAS | burst | MHz | continuous | MHz | sustained | MHz |'
+    echo '|---|---|---|---|---|---|---|'
+    results_rows modes.csv '
+        of("kernel") == "cublas" {
+            name = of("type") ", " of("m")
+            if (!(name in seen)) { seen[name] = 1; order[++count] = name }
+            tera[name, of("mode")] = of("gflops") / 1000
+            clock[name, of("mode")] = of("clock_mhz")
+        }
+        function both(mode) { return " | " cell(tera[order[i], mode], "%.1f") " | " cell(clock[order[i], mode], "%.0f") }
+        END { for (i = 1; i <= count; i++) print "| " order[i] both("burst") both("continuous") both("sustained") " |" }'
+}
+
+# The same products with the caches emptied before each, and without.
+table_cold() {
+    echo '| `auto`, f32 | warm, ms | cold, ms | cold : warm |'
+    echo '|---|---|---|---|'
+    results_rows modes.csv '
+        of("kernel") ~ /^auto/ && of("mode") == "continuous" {
+            size = of("m")
+            if (of("cache") == "cold") order[++count] = size
+            ms[size, of("cache")] = of("time_ms")
+        }
+        END {
+            for (i = 1; i <= count; i++) {
+                size = order[i]; warm_ms = ms[size, "warm"]; cold_ms = ms[size, "cold"]
+                printf "| %s | %s | %.4f | %s |\n", size, cell(warm_ms, "%.4f"), cold_ms, cell(warm_ms == "" ? "" : cold_ms / warm_ms, "%.2f")
+            }
+        }'
+}
+
+# cuBLAS by the clock of PyTorch and by ours.
+table_torch() {
+    echo '| cuBLAS | PyTorch, ms | `tessera bench 0`, ms | ratio | clocks |'
+    echo '|---|---|---|---|---|'
+    results_rows torch.csv '
+        {
+            off = of("ratio") - 1
+            if (off < 0) off = -off
+            if (off > worst) worst = off
+            printf "| %s, %s | %.4f | %.4f | %.4f | %.0f MHz%s |\n", of("type"), of("m"), of("torch_ms"), of("tessera_ms"), of("ratio"),
+                   of("clock_mhz"), of("throttled") == "" ? "" : ", held back: " of("throttled")
+        }
+        END { printf "\nThe largest difference is %.2f %%.\n", 100 * worst }'
 }
 
 # ---- The model ----

@@ -32,14 +32,16 @@ slug() { tr '[:upper:]' '[:lower:]' | sed 's/([a-z]*)/ /g; s/[^a-z0-9]\{1,\}/-/g
 join_csv() { cat "$@" | awk '!/^schema,/ || !headed++'; }
 
 # bench_again FILE TIMES OPTION...: the same measurement in that many processes, one after the other. Sets of such rows show
-# how far one run differs from the next, and whether compare's intervals allow for it. The environment of the first stays.
+# how far one run differs from the next, and whether compare's intervals allow for it. The environment of the first stays; rows are
+# in the file as soon as their process ends.
 bench_again() {
     file=$1 left=$2
     shift 2
-    rm -f "$scratch/repeats.csv"
+    rm -f "$file"
     while [ "$left" -gt 0 ]; do
-        "$tessera" bench "$@" --peer none --no-verify --quiet --csv "$scratch/repeats.csv" --append >/dev/null || return
+        "$tessera" bench "$@" --peer none --no-verify --quiet --csv "$scratch/again.csv" >/dev/null || return
+        if [ -e "$file" ]; then sed '/^#/d; /^schema,/d' "$scratch/again.csv" >>"$file"
+        else cp "$scratch/again.csv" "$file"; fi
         left=$((left - 1))
     done
-    awk '!/^#/ { rows = 1 } !/^#/ || !rows' "$scratch/repeats.csv" >"$file"
 }
