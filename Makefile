@@ -55,7 +55,7 @@ LIB_SRC  := $(sort $(wildcard src/*.c src/*/*.c))
 CLI_SRC  := $(sort $(wildcard cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
-KERNELS  := kernels/port.h kernels/tensor.h src/sim/port_sim.h src/sim/tensor_sim.h $(sort $(wildcard kernels/*.cu))
+KERNELS  := $(sort $(wildcard kernels/*.h)) src/sim/port_sim.h src/sim/tensor_sim.h $(sort $(wildcard kernels/*.cu))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/kernels/embedded.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)

@@ -92,6 +92,7 @@ static bool open_before(const args *a, const explain_rung *rung, explain_case *a
     tess_kernel_info kernel;
     const char *against = args_text(a, "against", NULL);
     *before = NULL;
+    if (rung->uncounted[0] != '\0') return true;
     *asked = *rung->asked;
     asked->params = NULL;
     if (against != NULL ? !find_one(against, &kernel) : !explain_before(rung, &kernel))
@@ -100,7 +101,9 @@ static bool open_before(const args *a, const explain_rung *rung, explain_case *a
     problem_show_types(asked->types, types);
     if (against == NULL && strstr(kernel.types, types) == NULL) return true;
     *before = explain_rung_open(asked, &kernel);
-    return *before != NULL;
+    if (*before == NULL || (*before)->uncounted[0] == '\0') return *before != NULL;
+    say_error("%s", (*before)->uncounted);
+    return false;
 }
 
 static int explain_one(const args *a, const output *out, const explain_case *asked) {

@@ -288,7 +288,11 @@ static bool read_kernels(request *r, const args *a) {
     if (patterns != NULL && !kernels_add(&r->kernels, family, patterns)) return false;
     if (args_given(a, "file") && !verify_sim_add_file(&r->kernels, args_text(a, "file", ""), r->file))
         return false;
-    if (!r->kernels.chosen) return kernels_add_ours(&r->kernels, family) && kernels_add_auto(&r->kernels);
+    if (!r->kernels.chosen) {
+        bool good = kernels_add_ours(&r->kernels, family) && kernels_add_auto(&r->kernels);
+        if (strncmp(r->device.name, "sim", 3) == 0) kernels_keep_simulated(&r->kernels);
+        return good;
+    }
     for (size_t i = 0; i < r->kernels.count; i++) {
         if (!kernels_is_peer(&r->kernels.kernels[i])) continue;
         say_error("kernel 0 is the peer, which verify does not run; bench checks it before it times it");

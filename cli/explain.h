@@ -32,6 +32,8 @@ typedef struct explain_rung {
     const explain_case *asked;
     char *text;       /* of its file */
     char params[256]; /* complete: "BM=128,BN=128" */
+    char uncounted
+        [256]; /* why the simulator does not run it; "" if it does. Then there are no counters, no model */
     tess_counters source, compiled;
     tess_line_counters lines[EXPLAIN_LINES]; /* as compiled */
     size_t line_count;
@@ -89,7 +91,8 @@ bool explain_find_kernel(const char *name, tess_kernel_info *kernel);
 extern const table_column explain_ladder_columns[];
 extern const size_t explain_ladder_column_count;
 bool explain_ladder_add(table *t, const explain_case *asked);
-/* Whether a kernel is a rung of the type asked for: kernels that take only vectors are not. */
+/* Whether a kernel is a rung of the type asked for that can be counted: kernels that take only vectors are none, and
+ * Hopper's are not simulated. */
 bool explain_is_rung(const tess_kernel_info *kernel, const explain_case *asked);
 
 extern const table_column explain_measured_columns[];

@@ -82,7 +82,8 @@ bool explain_is_rung(const tess_kernel_info *kernel, const explain_case *asked) 
     bool rounds = asked->types.in == TESS_F32 && kernels_is_tensor(kernel); /* which has to be allowed */
     if (rounds && (asked->compute == TESS_COMPUTE_DEFAULT || asked->compute == TESS_COMPUTE_F32_STRICT))
         return false;
-    return strncmp(kernel->name, "vector", 6) != 0 && strstr(kernel->types, types) != NULL;
+    return strncmp(kernel->name, "vector", 6) != 0 && strstr(kernel->types, types) != NULL &&
+           kernels_is_simulated(kernel);
 }
 
 bool explain_ladder_add(table *t, const explain_case *asked) {

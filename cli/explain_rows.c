@@ -51,8 +51,8 @@ static void add_story(rows *to, const explain_rung *r) {
     const sizes_shape *s = &r->asked->shape;
     char types[16];
     problem_show_types(r->asked->types, types);
-    snprintf(text, sizeof text, "%s, %lldx%lldx%lld, %s", types, (long long)s->m, (long long)s->n,
-             (long long)s->k, r->params);
+    snprintf(text, sizeof text, "%s, %lldx%lldx%lld%s%s", types, (long long)s->m, (long long)s->n,
+             (long long)s->k, r->params[0] != '\0' ? ", " : "", r->params);
     add_text(to, "product", text);
 }
 
@@ -211,9 +211,40 @@ static void add_model(rows *to, const explain_rung *r) {
                100e9 * m->gflops / cards_peak(on, r->asked->types.in, r->compiled.mma_instructions > 0), "");
 }
 
+/* One row for each line of "NAME: meaning (default)". */
+static void add_parameters(rows *to, const explain_rung *r) {
+    to->section = "parameters";
+    for (const char *line = r->info.params; *line != '\0';) {
+        size_t length = strcspn(line, "\n"), name = strcspn(line, ":");
+        char word[32], text[EXPLAIN_TEXT];
+        snprintf(word, sizeof word, "%.*s", (int)name, line);
+        snprintf(text, sizeof text, "%.*s", (int)(length > name + 2 ? length - name - 2 : 0),
+                 line + name + 2);
+        add_text(to, word, text);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* What is known of a kernel that the simulator does not run. */
+static void add_uncounted(rows *to, const explain_rung *r) {
+    add_parameters(to, r);
+    to->section = "counters";
+    add_text(to, "none", r->uncounted);
+    if (r->facts.registers > 0) {
+        add_occupancy(to, r);
+    } else {
+        to->section = "occupancy";
+        add_text(to, "unknown", r->no_compiler);
+    }
+}
+
 bool explain_rows_add(table *t, const explain_rung *r, const explain_rung *before) {
     rows to = {t, ""};
     add_story(&to, r);
+    if (r->uncounted[0] != '\0') {
+        add_uncounted(&to, r);
+        return true;
+    }
     to.section = "counters";
     add_counters(&to, r, before, false);
     add_ratios(&to, r, before);

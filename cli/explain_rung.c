@@ -2,6 +2,7 @@
  *
  * Invariant: nothing is run on a GPU, and nothing about a kernel is known here: all of it comes from the library. */
 #include "explain.h"
+#include "kernels.h"
 #include "say.h"
 
 #include <stdio.h>
@@ -94,6 +95,24 @@ static void compile(explain_rung *r) {
     }
 }
 
+/* What is known of a kernel that is not simulated: what the compiler says of it. False, after a sentence, if it cannot be
+ * compiled with these parameters. */
+static bool compile_uncounted(explain_rung *r) {
+    const explain_case *c = r->asked;
+    int architecture = c->on->architecture;
+    snprintf(r->params, sizeof r->params, "%s", c->params != NULL ? c->params : "");
+    tess_status status = tess_compile_facts(r->info.name, r->params, c->types.in, architecture, &r->facts);
+    if (status == TESS_OK)
+        snprintf(r->registers_from, sizeof r->registers_from, "NVRTC for sm_%d", architecture);
+    else if (status == TESS_ERROR_DEVICE)
+        snprintf(r->no_compiler, sizeof r->no_compiler, "%.*s", (int)strcspn(tess_error(NULL), "\n"),
+                 tess_error(NULL));
+    else
+        say_error("%s", tess_error(NULL));
+    occupancy_of(architecture, r->facts.block_threads, r->facts.registers, r->facts.shared_bytes, &r->fit);
+    return status == TESS_OK || status == TESS_ERROR_DEVICE;
+}
+
 static void predict(explain_rung *r) {
     const explain_case *c = r->asked;
     occupancy_of(c->on->architecture, r->facts.block_threads, r->facts.registers, r->facts.shared_bytes,
@@ -109,6 +128,22 @@ static void predict(explain_rung *r) {
     r->predicted = model_predict(&in, &r->model);
 }
 
+/* Counters, registers and a rate; without the first and the last for a kernel that the simulator cannot run. */
+static bool examine(explain_rung *r) {
+    bool simulated = kernels_is_simulated(&r->info);
+    if (count(r) == TESS_OK) {
+        compile(r);
+        predict(r);
+        return true;
+    }
+    if (simulated) {
+        say_error("%s", tess_error(r->asked->ctx));
+        return false;
+    }
+    snprintf(r->uncounted, sizeof r->uncounted, "%s", tess_error(r->asked->ctx));
+    return compile_uncounted(r);
+}
+
 explain_rung *explain_rung_open(const explain_case *asked, const tess_kernel_info *kernel) {
     explain_rung *r = calloc(1, sizeof *r);
     if (r == NULL) {
@@ -118,15 +153,10 @@ explain_rung *explain_rung_open(const explain_case *asked, const tess_kernel_inf
     r->info = *kernel;
     r->asked = asked;
     r->text = read_text(kernel->name);
-    if (r->text == NULL) {
+    if (r->text == NULL)
         say_error("%s", tess_error(NULL));
-    } else if (count(r) != TESS_OK) {
-        say_error("%s", tess_error(asked->ctx));
-    } else {
-        compile(r);
-        predict(r);
+    else if (examine(r))
         return r;
-    }
     explain_rung_close(r);
     return NULL;
 }

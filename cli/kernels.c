@@ -136,6 +136,17 @@ bool kernels_is_tensor(const tess_kernel_info *kernel) {
     return kernel->number >= KERNELS_SECOND_LADDER && kernel->number < KERNELS_NO_LADDER;
 }
 
+bool kernels_is_simulated(const tess_kernel_info *kernel) {
+    return strstr(kernel->needs, " alone") == NULL;
+}
+
+void kernels_keep_simulated(kernels_list *list) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (kernels_is_simulated(&list->kernels[i])) list->kernels[kept++] = list->kernels[i];
+    list->count = kept;
+}
+
 static bool add_from(kernels_list *list, const char *family, int least_number, bool tensor) {
     tess_kernel_info kernel;
     for (int i = 0; i < tess_count_kernels(); i++) {

@@ -34,6 +34,9 @@ void kernels_free(kernels_list *list);
 
 /* Whether it is a rung of the second ladder. */
 bool kernels_is_tensor(const tess_kernel_info *kernel);
+/* Whether the simulator can run it: not what one architecture alone has. And the list without those that it cannot. */
+bool kernels_is_simulated(const tess_kernel_info *kernel);
+void kernels_keep_simulated(kernels_list *list);
 /* Whether it stands for the peers of --peer. */
 bool kernels_is_peer(const tess_kernel_info *kernel);
 /* The family of a device by its name, without opening it: "cuda:1" is a gpu. */

@@ -285,6 +285,16 @@ typedef struct tess_staging {
 } tess_staging;
 TESS_API tess_status tess_staging_times(const tess_context *ctx, tess_staging *times);
 
+/* Which way a product of f32 took whose kernel splits its matrices: the data decides, on the device (docs/NUMERICS.md). */
+typedef enum tess_way {
+    TESS_WAY_ONLY = 0,   /* its kernel has but one way, or nothing has run */
+    TESS_WAY_FP16X3 = 1, /* three products of f16 */
+    TESS_WAY_BF16X6 = 2, /* six products of bf16 */
+    TESS_WAY_F32 = 3     /* f32 multiply-adds: infinities, NaN, or numbers that no parts can carry */
+} tess_way;
+/* Of the last product on this context, or the last part of it that its matrices were cut into. Waits for its end. */
+TESS_API tess_status tess_way_taken(tess_context *ctx, tess_way *way);
+
 /* What the device is doing now; NaN or "" where it does not tell. */
 typedef struct tess_device_state {
     double clock_mhz, memory_clock_mhz, power_w, temperature_c;
@@ -317,7 +327,8 @@ TESS_API const char *tess_plan_kernel(const tess_plan *plan);
 TESS_API const char *tess_plan_params(const tess_plan *plan);
 TESS_API const char *tess_plan_sentence(const tess_plan *plan);
 
-/* Bytes of workspace a run uses. */
+/* Bytes of workspace a run uses. On a GPU, matrices that begin at no multiple of 16 bytes may be copied as well, which a
+ * plan, without addresses, cannot tell: at most as many bytes as A and B have, with lines rounded up to 128. */
 TESS_API int64_t tess_plan_workspace(const tess_plan *plan);
 
 /* What a GPU's kernel is made of; all 0 on the cpu. A plan that has not run may have to compile first. */
@@ -342,7 +353,7 @@ typedef struct tess_kernel_info {
     const char *summary; /* one line */
     const char *types;   /* the products it takes: "f32 f64 f16 ..." */
     const char *params;  /* its parameters and what they mean, one "NAME: text" a line; "" if none */
-    const char *needs;   /* what it needs of a device: "sm_80"; "" if nothing */
+    const char *needs;   /* what it needs of a device: "sm_80", "sm_90 alone" if no other; "" if nothing */
 } tess_kernel_info;
 
 TESS_API int tess_count_kernels(void);

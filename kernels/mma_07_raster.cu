@@ -5,8 +5,8 @@
  * expect:  global_load_sectors = before.global_load_sectors
  * expect:  shared_load_instructions = before.shared_load_instructions
  * limits:  any m, n, k; A and B in rows or columns (f32 as TF32 and i8: along k); sm_80 and later
- * next:    mma takes its operands from registers, and reading them fills shared memory's time; Hopper's wgmma takes
- *          them from shared memory itself
+ * next:    mma takes its operands from registers, which holds the tensor cores of an sm_90 to two thirds of their rate;
+ *          its wgmma takes them from shared memory itself
  */
 #ifndef BM
 #define BM 256 /* rows of C of a block */
@@ -50,7 +50,6 @@ enum {
     B_BYTES = (BT ? BK : BN) * SIZE,
     STAGE = A_LINES * A_BYTES + B_LINES * B_BYTES
 };
-VECTOR_TYPE(pair, out_t, 2);
 
 /* Where the 16 bytes number `piece` of a line lie. Eight lines under each other that ldmatrix reads together would
  * begin at the same banks; the exclusive or moves each to banks of its own. */
@@ -59,39 +58,47 @@ DEVICE int place(int line, int piece, int line_bytes) {
     return line * line_bytes + (piece ^ turn) * 16;
 }
 
-/* What a thread copies of a matrix: the same piece of every so many lines of a tile, tile after tile. */
+/* What a thread copies of a matrix, line after line and tile after tile. */
 typedef struct source {
-    const in_t *at;  /* its first piece of the next tile */
-    long long hop;   /* from one of its lines to the next */
-    long long next;  /* from a tile to the next */
-    int line, piece; /* its first line, its first element of a line */
+    const char *at;  /* its next piece */
+    long long hop;   /* bytes from one of its lines to the next */
+    long long next;  /* and from its first line of a tile to that of the next tile */
+    shared_t to;     /* where the first piece of a tile goes, in the first stage */
+    int line, piece; /* its first line, its first byte of a line */
 } source;
 
-DEVICE source begin_source(const in_t *matrix, long long distance, long long step, int line_bytes) {
+DEVICE source begin_source(const in_t *matrix, long long distance, long long step, const char *tile,
+                           int line_bytes) {
     const int pieces = line_bytes / (VEC * SIZE);
     int line = threadIdx.x / pieces, piece = threadIdx.x % pieces * VEC;
-    source s = {matrix + line * distance + piece, THREADS / pieces * distance, BK * step, line, piece};
+    source s = {(const char *)(matrix + line * distance + piece),
+                THREADS / pieces * distance * SIZE,
+                BK * step * SIZE,
+                shared_place(tile + place(line, piece * SIZE / 16, line_bytes) + piece * SIZE % 16),
+                line,
+                piece * SIZE};
     return s;
 }
 
-/* Queues the copies of a tile. `there` lines of it are in the matrix, `length` elements long; zeros take the place of
- * what is not. `whole` is a constant: the caller knows that all of it is there, in pieces of 16 bytes. */
-DEVICE void load_tile(char *tile, const source *s, int there, int length, int lines, int line_bytes,
-                      int whole) {
-    const int skip = THREADS / (line_bytes / (VEC * SIZE));
-    const in_t *from = s->at;
-    int present = length - s->piece;
-    present = present < 0 ? 0 : present > VEC ? VEC : present;
+/* Queues the copies of a tile into the stage at `offset`. `there` lines of it are in the matrix, `length` elements
+ * long; zeros take the place of what is not. `whole` is a constant: the caller knows that all of it is there, in pieces
+ * of 16 bytes. */
+DEVICE void load_tile(int offset, source *s, int there, int length, int lines, int line_bytes, int whole) {
+    const int skip = THREADS * VEC * SIZE / line_bytes;
+    int present = length * SIZE - s->piece;
+    present = present < 0 ? 0 : present > VEC * SIZE ? VEC * SIZE : present;
     UNROLL_BY((VEC * SIZE == 16 ? 32 : 1))
-    for (int i = 0; i < lines; i += skip, from += s->hop) {
-        char *to = tile + place(s->line + i, s->piece * SIZE / 16, line_bytes) + s->piece * SIZE % 16;
-        int bytes = s->line + i < there ? present * SIZE : 0;
+    for (int i = 0; i < lines; i += skip) {
+        shared_t to = s->to + offset + place(s->line + i, s->piece / 16, line_bytes) -
+                      place(s->line, s->piece / 16, line_bytes);
+        int bytes = s->line + i < there ? present : 0;
         if (whole)
-            cp_async_part(to, from, 16, 16);
+            cp_async_at(to, s->at, 16, 16);
         else if (VEC * SIZE >= 4)
-            cp_async_part(to, from, VEC * SIZE, bytes);
+            cp_async_at(to, s->at, VEC * SIZE, bytes);
         else
-            *(in_t *)to = bytes ? *from : 0;
+            *(in_t *)shared_pointer(to) = bytes ? *(const in_t *)s->at : 0;
+        s->at = kept(s->at + (i < lines - skip ? s->hop : s->next - (lines / skip - 1) * s->hop));
     }
 }
 
@@ -101,20 +108,12 @@ typedef struct work {
     int rows, cols, depth;
 } work;
 
-DEVICE void load_a(char *stage, const work *w, int whole) {
-    load_tile(stage, &w->a, AT ? w->depth : w->rows, AT ? w->rows : w->depth, A_LINES, A_BYTES, whole);
+DEVICE void load_a(int offset, work *w, int whole) {
+    load_tile(offset, &w->a, AT ? w->depth : w->rows, AT ? w->rows : w->depth, A_LINES, A_BYTES, whole);
 }
-DEVICE void load_b(char *stage, const work *w, int whole) {
-    load_tile(stage + A_LINES * A_BYTES, &w->b, BT ? w->cols : w->depth, BT ? w->depth : w->cols, B_LINES,
-              B_BYTES, whole);
-}
-
-/* Goes on to the next tile; from the last one nowhere, so that it is loaded again. */
-DEVICE void advance(work *w, int whole) {
+DEVICE void load_b(int offset, work *w, int whole) {
+    load_tile(offset, &w->b, BT ? w->cols : w->depth, BT ? w->depth : w->cols, B_LINES, B_BYTES, whole);
     w->depth -= BK;
-    if (w->depth < (whole ? BK : 1)) return;
-    w->a.at += w->a.next;
-    w->b.at += w->b.next;
 }
 
 typedef struct fragments {
@@ -130,94 +129,92 @@ DEVICE int first_a(int row_warp) {
 }
 DEVICE int first_b(int col_warp) {
     int lane = threadIdx.x % 32, eight = lane / 8;
-    return BT ? place(col_warp + eight / 2 * 8 + lane % 8, eight % 2, B_BYTES)
-              : place(eight % 2 * 8 + lane % 8, col_warp / 8 + eight / 2, B_BYTES);
+    return A_LINES * A_BYTES + (BT ? place(col_warp + eight / 2 * 8 + lane % 8, eight % 2, B_BYTES)
+                                   : place(eight % 2 * 8 + lane % 8, col_warp / 8 + eight / 2, B_BYTES));
 }
 
 /* What a warp needs of a stage for one step of k. */
-DEVICE void load_fragments(fragments *f, const char *stage, int a_at, int b_at, int step) {
+DEVICE void load_fragments(fragments *f, shared_t a, shared_t b, int step) {
     UNROLL
-    for (int i = 0; i < WM / 16; i++) {
-        ldmatrix(f->a[i],
-                 stage + (AT ? step * 16 * A_BYTES + (a_at ^ i * 32) : i * 16 * A_BYTES + (a_at ^ step * 32)),
-                 AT);
-    }
-    stage += A_LINES * A_BYTES;
+    for (int i = 0; i < WM / 16; i++)
+        ldmatrix_at(f->a[i], AT ? (a ^ i * 32) + step * 16 * A_BYTES : (a ^ step * 32) + i * 16 * A_BYTES,
+                    AT);
     UNROLL
-    for (int j = 0; j < WN / 16; j++) {
-        ldmatrix(&f->b[4 * j],
-                 stage + (BT ? j * 16 * B_BYTES + (b_at ^ step * 32) : step * 16 * B_BYTES + (b_at ^ j * 32)),
-                 !BT);
-    }
+    for (int j = 0; j < WN / 16; j++)
+        ldmatrix_at(&f->b[4 * j],
+                    BT ? (b ^ step * 32) + j * 16 * B_BYTES : (b ^ j * 32) + step * 16 * B_BYTES, !BT);
 }
 
+/* Each fragment of A with each of B, to and fro: two mma after each other have one in common, which is not read again. */
 DEVICE void multiply(acc_t sums[WM / 16][WN / 8][4], const fragments *f) {
     UNROLL
-    for (int i = 0; i < WM / 16; i++) {
+    for (int j = 0; j < WN / 8; j++) {
         UNROLL
-        for (int j = 0; j < WN / 8; j++) mma(sums[i][j], f->a[i], &f->b[2 * j]);
+        for (int up = 0; up < WM / 16; up++) {
+            int i = j % 2 ? WM / 16 - 1 - up : up;
+            mma(sums[i][j], f->a[i], &f->b[2 * j]);
+        }
     }
 }
 
-/* Two neighbours in a row of C, by one access where they lie so. */
-DEVICE void store_pair(const gemm *g, int row, int col, const acc_t *sums, int paired) {
-    out_t *c = g->c + row * g->ldc + col;
-    if (row >= g->m || col >= g->n) return;
-    if (paired && col + 1 < g->n) {
-        pair p = {{0}};
-        if (g->beta.value != 0) p = *(const pair *)c;
-        p.at[0] = TO_OUT(scaled(g, sums[0], &p.at[0]));
-        p.at[1] = TO_OUT(scaled(g, sums[1], &p.at[1]));
-        *(pair *)c = p;
-    } else {
-        store(g, row, col, sums[0]);
-        if (col + 1 < g->n) store(g, row, col + 1, sums[1]);
-    }
+/* Stages take turns: how far the next one is from that at `offset`. */
+DEVICE int onward(int offset) {
+    return offset == (STAGES - 1) * STAGE ? -offset : STAGE;
 }
 
 /* The loop over k, with STAGES - 1 tiles on their way. If all of them are `whole`, which is a constant, nothing is
- * asked about each piece. */
-DEVICE void multiply_tiles(acc_t sums[WM / 16][WN / 8][4], char *stages, work *w, int tiles, int a_at,
-                           int b_at, int whole) {
+ * asked about each piece. `a` and `b` are where this lane's fragments begin in the first stage. */
+DEVICE void multiply_tiles(acc_t sums[WM / 16][WN / 8][4], work *w, int tiles, shared_t a, shared_t b,
+                           int whole) {
     fragments f[2];
-    load_fragments(&f[0], stages, a_at, b_at, 0);
-    for (int t = 0, slot = 0; t < tiles; t++) {
-        int next = slot == STAGES - 1 ? 0 : slot + 1, last = slot == 0 ? STAGES - 1 : slot - 1;
+    int used = 0, filled = (STAGES - 1) * STAGE;
+    UNROLL_BY(1)
+    for (int s = 0; s < STAGES - 1; s++) {
+        load_a(s * STAGE, w, whole);
+        load_b(s * STAGE, w, whole);
+        cp_commit();
+    }
+    cp_wait(STAGES - 2);
+    __syncthreads();
+    load_fragments(&f[0], a, b, 0);
+    UNROLL_BY(1)
+    for (int left = tiles; left > 0; left--) {
         UNROLL
         for (int step = 0; step < KSTEPS; step++) {
             if (step == KSTEPS - 1) {
                 cp_commit();
                 cp_wait(STAGES - 2);
-                __syncthreads(); /* tile t + 1 has arrived, and everybody has read the last of tile t */
+                __syncthreads(); /* the next tile has arrived, and everybody has read the last of this one */
+                a += onward(used);
+                b += onward(used);
+                used += onward(used);
             }
-            load_fragments(&f[(step + 1) % 2], stages + (step == KSTEPS - 1 ? next : slot) * STAGE, a_at,
-                           b_at, (step + 1) % KSTEPS);
-            /* The place of tile t - 1 is filled again. */
-            if (step == 0) load_a(stages + last * STAGE, w, whole);
-            if (step == (KSTEPS > 2)) load_b(stages + last * STAGE, w, whole);
+            load_fragments(&f[(step + 1) % 2], a, b, (step + 1) % KSTEPS);
+            /* The place of the tile before is filled again. */
+            if (!whole || left >= STAGES) {
+                if (step == 0) load_a(filled, w, whole);
+                if (step == (KSTEPS > 2)) load_b(filled, w, whole);
+            }
             multiply(sums, &f[step % 2]);
         }
-        advance(w, whole);
-        slot = next;
+        filled += onward(filled);
     }
     cp_wait(0);
 }
 
 /* What k leaves over after whole tiles. */
-DEVICE void multiply_rest(acc_t sums[WM / 16][WN / 8][4], char *stages, work *w, int rest, int a_at,
-                          int b_at) {
+DEVICE void multiply_rest(acc_t sums[WM / 16][WN / 8][4], work *w, int rest, shared_t a, shared_t b) {
     fragments f;
     w->depth = rest;
-    w->a.at += w->a.next;
-    w->b.at += w->b.next;
     __syncthreads();
-    load_a(stages, w, 0);
-    load_b(stages, w, 0);
+    load_a(0, w, 0);
+    load_b(0, w, 0);
     cp_commit();
     cp_wait(0);
     __syncthreads();
+    UNROLL_BY(1)
     for (int step = 0; step < KSTEPS; step++) {
-        load_fragments(&f, stages, a_at, b_at, step);
+        load_fragments(&f, a, b, step);
         multiply(sums, &f);
     }
 }
@@ -237,35 +234,16 @@ KERNEL(THREADS) mma_07_raster(gemm all) {
                             col_warp = warp % (BN / WN) * WN;
     acc_t sums[WM / 16][WN / 8][4] = {{{0}}};
     choose_tile(&row_tile, &col_tile);
-    work w = {begin_source(g.a + row_tile * g.lda, AT ? g.a_step : g.lda, g.a_step, A_BYTES),
-              begin_source(g.b + col_tile * g.b_step, BT ? g.b_step : g.ldb, g.ldb, B_BYTES), g.m - row_tile,
-              g.n - col_tile, g.k};
-    int whole = VEC * SIZE == 16 && w.rows >= BM && w.cols >= BN && g.k / BK >= STAGES;
-    for (int s = 0; s < STAGES - 1; s++) {
-        load_a(stages + s * STAGE, &w, 0);
-        load_b(stages + s * STAGE, &w, 0);
-        cp_commit();
-        advance(&w, 0);
-    }
-    cp_wait(STAGES - 2);
-    __syncthreads();
-    int a_at = first_a(row_warp), b_at = first_b(col_warp);
-    if (whole) {
-        multiply_tiles(sums, stages, &w, g.k / BK, a_at, b_at, 1);
-        if (g.k % BK != 0) multiply_rest(sums, stages, &w, g.k % BK, a_at, b_at);
+    work w = {begin_source(g.a + row_tile * g.lda, AT ? g.a_step : g.lda, g.a_step, stages, A_BYTES),
+              begin_source(g.b + col_tile * g.b_step, BT ? g.b_step : g.ldb, g.ldb,
+                           stages + A_LINES * A_BYTES, B_BYTES),
+              g.m - row_tile, g.n - col_tile, g.k};
+    shared_t a = shared_place(stages + first_a(row_warp)), b = shared_place(stages + first_b(col_warp));
+    if (VEC * SIZE == 16 && w.rows >= BM && w.cols >= BN && g.k / BK >= STAGES) {
+        multiply_tiles(sums, &w, g.k / BK, a, b, 1);
+        if (g.k % BK != 0) multiply_rest(sums, &w, g.k % BK, a, b);
     } else {
-        multiply_tiles(sums, stages, &w, (g.k + BK - 1) / BK, a_at, b_at, 0);
+        multiply_tiles(sums, &w, (g.k + BK - 1) / BK, a, b, 0);
     }
-    int paired = ((unsigned long long)g.c | g.ldc * sizeof(out_t)) % sizeof(pair) == 0;
-    int group = threadIdx.x % 32 / 4, quad = threadIdx.x % 4;
-    UNROLL
-    for (int i = 0; i < WM / 16; i++) {
-        int row = row_tile + row_warp + i * 16 + group;
-        UNROLL
-        for (int j = 0; j < WN / 8; j++) {
-            int col = col_tile + col_warp + j * 8 + 2 * quad;
-            store_pair(&g, row, col, &sums[i][j][0], paired);
-            store_pair(&g, row + 8, col, &sums[i][j][2], paired);
-        }
-    }
+    store_fragments(&g, row_tile + row_warp, col_tile + col_warp, &sums[0][0], WM / 16, WN / 8);
 }

@@ -2,9 +2,10 @@
  *
  * move copies a matrix from any strides to any others. A tile passes through shared memory, so that both sides can
  * be walked along the direction in which they lie. Elements are moved as bits: in_t only has to have their size.
+ * move_lines copies lines of neighbours to lines that begin at multiples of 16 bytes, whole words at a time.
  * round_bf16 and round_tf32 take f32, and round it on the way: to bf16, and to the 11 significant bits of TF32.
  */
-enum { EDGE = 32, LINES = 8 };
+enum { EDGE = 32, LINES = 4 };
 #if defined(TYPE_BF16_F32)
 typedef float from_t;
 #else
@@ -36,6 +37,7 @@ DEVICE void move_tile(move v, in_t tile[EDGE][EDGE + 1], int rounded) {
     in_t *to = (in_t *)v.to + blockIdx.z * v.batch_to;
     int read_rows = rows_are_closer(v.from_row, v.from_col), write_rows = rows_are_closer(v.to_row, v.to_col);
     int row_tile = blockIdx.y * EDGE, col_tile = blockIdx.x * EDGE;
+    UNROLL
     for (int line = threadIdx.y; line < EDGE; line += LINES) {
         int i = read_rows ? threadIdx.x : line, j = read_rows ? line : threadIdx.x;
         int row = row_tile + i, col = col_tile + j;
@@ -43,6 +45,7 @@ DEVICE void move_tile(move v, in_t tile[EDGE][EDGE + 1], int rounded) {
             tile[i][j] = moved(from[row * v.from_row + col * v.from_col], rounded);
     }
     __syncthreads();
+    UNROLL
     for (int line = threadIdx.y; line < EDGE; line += LINES) {
         int i = write_rows ? threadIdx.x : line, j = write_rows ? line : threadIdx.x;
         int row = row_tile + i, col = col_tile + j;
@@ -59,6 +62,35 @@ KERNEL(EDGE *LINES) round_bf16(move v) {
 KERNEL(EDGE *LINES) move_strided(move v) {
     __shared__ in_t tile[EDGE][EDGE + 1];
     move_tile(v, tile, 0);
+}
+
+enum { LINE_THREADS = 256, WORDS = 8 };
+
+/* Word w of a line that ends `end` bytes after its first word. Nothing behind the end is read. */
+DEVICE unsigned word_of(const unsigned *words, int w, int end) {
+    const unsigned char *bytes = (const unsigned char *)words;
+    unsigned value = 0;
+    if (4 * w + 4 <= end) return words[w];
+    for (int i = 4 * w; i < end; i++) value |= (unsigned)bytes[i] << 8 * (i - 4 * w);
+    return value;
+}
+
+/* Rows of the move are lines; their elements are next to each other on both sides. A line is read from the word on
+ * that it begins in, and shifted. */
+KERNEL(LINE_THREADS) move_lines(move v) {
+    const in_t *line = (const in_t *)v.from + blockIdx.z * v.batch_from + blockIdx.y * v.from_row;
+    unsigned *to = (unsigned *)((in_t *)v.to + blockIdx.z * v.batch_to + blockIdx.y * v.to_row);
+    int skip = (int)((unsigned long long)line % 4), bytes = v.cols * (int)sizeof(in_t);
+    const unsigned *words = (const unsigned *)((const char *)line - skip);
+    int first = blockIdx.x * LINE_THREADS * WORDS + threadIdx.x;
+    UNROLL
+    for (int i = 0; i < WORDS; i++) {
+        int w = first + i * LINE_THREADS;
+        if (4 * w >= bytes) break;
+        unsigned long long both = word_of(words, w, skip + bytes);
+        if (skip) both |= (unsigned long long)word_of(words, w + 1, skip + bytes) << 32;
+        to[w] = (unsigned)(both >> 8 * skip);
+    }
 }
 #endif
 

@@ -46,7 +46,8 @@ typedef float in_t, acc_t, out_t;
 typedef struct gemm {
     const in_t *a, *b;
     out_t *c;
-    int m, n, k, unused;
+    int m, n, k;
+    int count; /* products of this launch */
     long long lda, ldb, ldc;
     long long a_step, b_step, c_step;
     long long batch_a, batch_b, batch_c; /* from one product of a batch to the next */
@@ -109,6 +110,15 @@ DEVICE void cp_async(void *to, const void *from, int bytes, int there) {
 
 #define shuffle_down(value, by) __shfl_down_sync(0xffffffffu, value, by)
 #define ALIGNED(bytes)          __align__(bytes)
+
+/* What a kernel is passed whose tiles TMA moves (src/cuda/tensor_map.h has the same structs). */
+typedef struct ALIGNED(64) tensor_map {
+    unsigned long long word[16];
+} tensor_map;
+typedef struct tma_gemm {
+    tensor_map a, b, c;
+    gemm g;
+} tma_gemm;
 
 #else
 #include "port_sim.h"

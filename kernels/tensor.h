@@ -5,6 +5,8 @@
  *   mma, mma_round     the product of two fragments, 16×8 sums and MMA_K deep; f32 goes in as TF32
  *   wmma_*             the same with fragments whose layout is not known: 16×16 sums and WMMA_K deep
  *   cp_async_part      cp_async of a piece that is only partly there
+ *   shared_t           a place in shared memory as a number, with ldmatrix_at and cp_async_at
+ *   store_fragments    the sums of mma to C
  *
  * A fragment of mma is spread over the lanes in the same way for every type:
  * with group = lane / 4 and quad = lane % 4, and counting bytes along k,
@@ -24,10 +26,28 @@
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 
+/* A place in shared memory as a number, to reckon with: one register, where an address takes two. The array it comes
+ * from begins at a multiple of 128. */
+typedef unsigned shared_t;
+DEVICE shared_t shared_place(const void *at) {
+    shared_t place = (shared_t)__cvta_generic_to_shared(at);
+    asm volatile("" : "+r"(place));
+    return place;
+}
+DEVICE void *shared_pointer(shared_t place) {
+    return __cvta_shared_to_generic(place);
+}
+
+/* The same address, but the compiler knows no longer how it was made. An address that goes on from access to access is
+ * then moved by one addition each, where it would be made anew of its first value and a multiple. */
+DEVICE const char *kept(const char *at) {
+    asm volatile("" : "+l"(at));
+    return at;
+}
+
 /* Queues a copy of 4, 8 or 16 bytes from global to shared memory of which the first `present` are there; zeros follow
  * them. `bytes` must be a constant. */
-DEVICE void cp_async_part(void *to, const void *from, int bytes, int present) {
-    unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+DEVICE void cp_async_at(shared_t shared, const void *from, int bytes, int present) {
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(present)
                      : "memory");
@@ -39,11 +59,14 @@ DEVICE void cp_async_part(void *to, const void *from, int bytes, int present) {
                      : "memory");
 }
 
+DEVICE void cp_async_part(void *to, const void *from, int bytes, int present) {
+    cp_async_at((shared_t)__cvta_generic_to_shared(to), from, bytes, present);
+}
+
 /* Four matrices of 8 rows of 16 bytes: lane 8*i + r says where row r of matrix i begins, and to[i] becomes the 4 bytes
  * 4*quad … of row `group` of matrix i. With `turned` (16-bit elements only) it is of matrix i transposed: elements
  * 2*quad and 2*quad + 1 of column `group`. `turned` must be a constant. */
-DEVICE void ldmatrix(unsigned to[4], const void *row, int turned) {
-    unsigned shared = (unsigned)__cvta_generic_to_shared(row);
+DEVICE void ldmatrix_at(unsigned to[4], shared_t shared, int turned) {
     if (turned)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -54,6 +77,10 @@ DEVICE void ldmatrix(unsigned to[4], const void *row, int turned) {
                      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                      : "r"(shared)
                      : "memory");
+}
+
+DEVICE void ldmatrix(unsigned to[4], const void *row, int turned) {
+    ldmatrix_at(to, (shared_t)__cvta_generic_to_shared(row), turned);
 }
 
 #if defined(TYPE_F16) || defined(TYPE_F16_F32)
@@ -193,8 +220,87 @@ DEVICE void wmma_store(acc_t *to, const wmma_sums *d, int ld) {
                  : "memory");
 }
 
+/* Two elements of C of 2 bytes each. A NaN loses what else its bits said. */
+DEVICE unsigned two_out(acc_t first, acc_t second) {
+    unsigned both = 0;
+#if defined(TYPE_BF16)
+    asm("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(both) : "f"(first), "f"(second));
+#elif defined(TYPE_F16)
+    asm("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(both) : "f"(first), "f"(second));
+#endif
+    return both;
+}
+
 #else
 #include "tensor_sim.h"
 #endif
+
+/* ---- Sums to C ---- */
+
+VECTOR_TYPE(out_pair, out_t, 2);
+VECTOR_TYPE(out_words, unsigned, 4);
+
+/* Two neighbours in a row of C, by one access where they lie so. */
+DEVICE void store_pair(const gemm *g, int row, int col, const acc_t *sums, int paired) {
+    out_t *c = g->c + row * g->ldc + col;
+    if (row >= g->m || col >= g->n) return;
+    if (paired && col + 1 < g->n) {
+        out_pair p = {{0}};
+        if (g->beta.value != 0) p = *(const out_pair *)c;
+        p.at[0] = TO_OUT(scaled(g, sums[0], &p.at[0]));
+        p.at[1] = TO_OUT(scaled(g, sums[1], &p.at[1]));
+        *(out_pair *)c = p;
+    } else {
+        store(g, row, col, sums[0]);
+        if (col + 1 < g->n) store(g, row, col + 1, sums[1]);
+    }
+}
+
+/* Before, lane q of four has word q of four pieces of 16 bytes; afterwards it has piece q. */
+DEVICE out_words gather_words(out_words w) {
+    UNROLL
+    for (int by = 1; by < 4; by *= 2) {
+        int upper = (threadIdx.x & by) != 0;
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            if (i & by) continue;
+            unsigned other = __shfl_xor_sync(0xffffffffu, upper ? w.at[i] : w.at[i + by], by);
+            w.at[i] = upper ? other : w.at[i];
+            w.at[i + by] = upper ? w.at[i + by] : other;
+        }
+    }
+    return w;
+}
+
+/* Four fragments of 2-byte elements beside each other: their rows `group` (half is 0) or group + 8 (half is 2), 16 bytes
+ * a lane, so that a row's 64 bytes are whole sectors. C is not read. */
+DEVICE void store_line(const gemm *g, out_t *line, acc_t (*sums)[4], int half) {
+    out_words w;
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        w.at[i] = two_out(TIMES(g->alpha.value, sums[i][half]), TIMES(g->alpha.value, sums[i][half + 1]));
+    *(out_words *)(line + threadIdx.x % 4 * 8) = gather_words(w);
+}
+
+/* A warp's sums to C from (row, col) on: `rows` by `cols` fragments, row after row. Both must be constants. */
+DEVICE void store_fragments(const gemm *g, int row, int col, acc_t (*sums)[4], int rows, int cols) {
+    int group = threadIdx.x % 32 / 4, quad = threadIdx.x % 4;
+    unsigned long long ends = (unsigned long long)g->c | g->ldc * sizeof(out_t);
+    int whole = row + rows * 16 <= g->m && col + cols * 8 <= g->n, paired = ends % sizeof(out_pair) == 0;
+    if (sizeof(out_t) == 2 && cols % 4 == 0 && ends % 16 == 0 && whole && g->beta.value == 0) {
+        out_t *line = g->c + (row + group) * g->ldc + col;
+        UNROLL
+        for (int i = 0; i < rows * cols; i += 4) {
+            store_line(g, line + i / cols * 16 * g->ldc + i % cols * 8, sums + i, 0);
+            store_line(g, line + (i / cols * 16 + 8) * g->ldc + i % cols * 8, sums + i, 2);
+        }
+        return;
+    }
+    UNROLL
+    for (int i = 0; i < rows * cols; i++) {
+        store_pair(g, row + i / cols * 16 + group, col + i % cols * 8 + 2 * quad, &sums[i][0], paired);
+        store_pair(g, row + i / cols * 16 + group + 8, col + i % cols * 8 + 2 * quad, &sums[i][2], paired);
+    }
+}
 
 #endif

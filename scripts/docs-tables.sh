@@ -112,35 +112,69 @@ table_readme() {
     }' -
 }
 
-# Tensor cores: TFLOPS of every rung by type.
+# Tensor cores: TFLOPS of every rung by type, sample after sample.
 table_mma() {
-    ladder=bench/results/h200/ladder-mma.csv
-    [ -e "$ladder" ] || { no_results; return; }
-    echo '| rung | bf16 1024 | 2048 | 4096 | 8192 | of cuBLAS at 8192 | f16:f32 8192 | i8 8192 | f32 as TF32 8192 | of cuBLAS |'
+    echo '| rung | bf16 1024 | 2048 | 4096 | 8192 | of cuBLAS at 4096 | i8 4096 | of cuBLAS | f32 as TF32 4096 | of cuBLAS |'
     echo '|---|---|---|---|---|---|---|---|---|---|'
-    plain_csv "$ladder" | awk -F, "$awk_tables"'
-        function tera(type, compute, size) { value = rates[kernel, type, compute, size]; return value == "" ? "" : value / 1000 }
-        $1 == "schema" { for (i = 1; i <= NF; i++) column[$i] = i; next }
-        $column["kernel"] !~ /^mma_/ || $column["verified"] != "yes" || $column["params"] != "" || $column["layout"] != "nn" { next }
-        $column["m"] != $column["n"] || $column["n"] != $column["k"] { next }
-        {
-            kernel = $column["kernel"]
+    results_rows ladder-mma.csv '
+        function rate_of(type, size) { return cell(tera[kernel, type, size], "%.0f") }
+        function ratio_of(type) { return cell(ratios[kernel, type, 4096], "%.2f") }
+        of("kernel") ~ /^mma_/ && of("mode") == "continuous" {
+            kernel = of("kernel")
             if (!(kernel in seen)) { seen[kernel] = 1; order[++count] = kernel }
-            rates[kernel, $column["type"], $column["compute"], $column["m"]] = $column["gflops"]
-            ratios[kernel, $column["type"], $column["compute"], $column["m"]] = $column["ratio"]
+            tera[kernel, of("type"), of("m")] = of("gflops") / 1000
+            ratios[kernel, of("type"), of("m")] = of("ratio")
         }
         END {
             for (i = 1; i <= count; i++) {
                 kernel = order[i]
                 line = "| " kernel
-                for (size = 1024; size <= 8192; size *= 2) line = line " | " cell(tera("bf16", "default", size), "%.0f")
-                line = line " | " cell(ratios[kernel, "bf16", "default", 8192], "%.2f")
-                line = line " | " cell(tera("f16:f32", "default", 8192), "%.0f") " | " cell(tera("i8", "default", 8192), "%.0f")
-                line = line " | " cell(tera("f32", "tf32", 8192), "%.0f") " | " cell(ratios[kernel, "f32", "tf32", 8192], "%.2f")
-                print line " |"
+                for (size = 1024; size <= 8192; size *= 2) line = line " | " rate_of("bf16", size)
+                print line " | " ratio_of("bf16") " | " rate_of("i8", 4096) " | " ratio_of("i8") " | " rate_of("f32", 4096) " | " \
+                    ratio_of("f32") " |"
             }
         }'
 }
+
+# beside FILE WHICH TITLE: rows of a file whose awk condition WHICH holds, beside cuBLAS, in TFLOPS.
+beside() {
+    echo "| $3 | m×n×k | layout | TFLOPS | cuBLAS | ratio |"
+    echo '|---|---|---|---|---|---|'
+    results_rows "$1" "
+        $2"' {
+            name = of("kernel")
+            sub(/^auto:/, "", name)
+            if (of("params") != "") name = name " " of("params")
+            shape = of("m") == of("n") && of("n") == of("k") ? of("m") "³" : of("m") "×" of("n") "×" of("k")
+            printf "| %s, %s%s | %s | %s | %s | %s | %s |\n", name, of("type"), of("compute") == "tf32" ? " as TF32" : "", shape, of("layout"),
+                   cell(of("gflops") / 1000, "%.0f"), of("peer_gflops") == "" ? "–" : cell(of("peer_gflops") / 1000, "%.0f"),
+                   cell(of("ratio"), "%.2f")
+        }'
+}
+
+# The top of that ladder in bursts.
+table_mma_bursts() { beside ladder-mma.csv 'of("mode") == "burst"' 'in bursts'; }
+
+# The ladder of wgmma, in bursts.
+table_wgmma() {
+    echo '| rung | bf16 4096 | of cuBLAS | 8192 | of cuBLAS |'
+    echo '|---|---|---|---|---|'
+    results_rows tensor.csv '
+        of("kernel") ~ /^wgmma_/ {
+            kernel = of("kernel")
+            if (!(kernel in seen)) { seen[kernel] = 1; order[++count] = kernel }
+            tera[kernel, of("m")] = of("gflops") / 1000
+            ratios[kernel, of("m")] = of("ratio")
+        }
+        function both(size) { return " | " cell(tera[order[i], size], "%.0f") " | " cell(ratios[order[i], size], "%.2f") }
+        END { for (i = 1; i <= count; i++) print "| " order[i] both(4096) both(8192) " |" }'
+}
+
+# The ladder's top in all types; then awkward shapes.
+table_hopper() {
+    beside tensor.csv 'of("kernel") ~ /wgmma_0[67]/ && of("m") == of("n") && of("m") % 1024 == 0 && of("params") == ""' 'kernel, type'
+}
+table_awkward() { beside tensor.csv 'of("m") % 1024 != 0' 'kernel, type'; }
 
 # ---- How numbers are taken ----
 

@@ -6,8 +6,10 @@
 #   test         the tests that need a card
 #   verify       every kernel on awkward shapes in all its types, some from host memory, and three thousand random
 #                shapes on tensor cores
+#   random       COUNT (10000) random shapes of up to LARGEST (2100) a side on what the planner takes for tensor cores
 #   bench        the ladders ladder-f32.csv, ladder-i32.csv, ladder-f64.csv, beside cuBLAS
 #   mma          ladder-mma.csv: the ladder on tensor cores, in the types they have
+#   tensor       tensor.csv: wgmma's ladder, and the planner's choice in all types, orders and awkward shapes; Hopper only
 #   tile         tile.csv: the tiles 16 and 32 of the kernels that have one
 #   documents    documents.csv: the experiments of docs/LADDER.md, at the sizes and tiles they were published with
 #   transfers    transfers.csv: products from host memory, with their copies
@@ -17,6 +19,7 @@
 #   hierarchy    hierarchy.csv: size, latency and bandwidth of each level of memory
 #   environment  environment.json: the card, the libraries, what it can do at best
 #   counters     counters.csv: what Nsight Compute counts for every simt kernel; counters-ncu.csv has all it said
+#   counters_mma the same for the mma kernels: counters-mma.csv, counters-mma-ncu.csv
 #   sanitize     compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every kernel
 #
 # No words mean all of them; `quick` means build, verify and the f32 ladder at 4096, in under two minutes; `check` means
@@ -26,6 +29,9 @@
 #   BUILD=...    the build directory, default build
 #   DEVICE=...   the device, default cuda:0
 #   SEED=...     of the data and shapes, default 1
+#   COUNT=...    of random shapes, and LARGEST=... their largest side
+#   FAMILIES=... what verify and sanitize look at, default "simt mma wgmma"
+#   FROM=N       documents or modes, alone: goes on with the Nth of its measurements; the file keeps what it has
 #
 # Results are written as they come. A step that fails does not stop the others; it is named at the end, and the exit status is 1. The files hold no names
 # and no paths of the machine.
@@ -38,6 +44,8 @@ build=${BUILD:-build}
 tessera=$build/tessera
 device=${DEVICE:-cuda:0}
 seed=${SEED:-1}
+families=${FAMILIES:-simt mma wgmma}
+from=${FROM:-1}
 types=f32,f64,i32
 tensor_types=f16,f16:f32,bf16,bf16:f32,i8,f32
 unset TESSERA_DEVICE TESSERA_PEER TESSERA_KERNEL_DIR
@@ -47,7 +55,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 . scripts/lib.sh
 
-every_step="build test verify bench mma tile documents transfers modes repeats torch hierarchy environment counters sanitize"
+every_step="build test verify random bench mma tensor tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
 sizes=128:4096:x2
 # Words, not one argument.
 # shellcheck disable=SC2086
@@ -84,80 +92,142 @@ echo "gpu          $model, results in ${out#"$PWD"/}"
 
 # ---- Whether it is right ----
 
-verify() { "$tessera" verify --device "$device" --seed "$seed" "$@"; }
 
 run_test() { TESSERA_DEVICE=$device "$build/tests/tests" gpu; }
 
-# Every type and order of the matrices is another compilation of a kernel for tensor cores. All cores do that first; what
-# they compile is kept.
-compile_tensor() {
-    for kernel in $("$tessera" list --csv - | sed -n 's/.*\(mma_[0-9a-z_]*\).*/\1/p' | sort -u); do
-        for type in $(echo $tensor_types | tr ',' ' '); do echo "$kernel $type"; done
-    done | xargs -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" -L 1 sh -c \
-        '"$0" verify "$2" --device "$1" --type "$3" --count 8 --max-size 64 --quiet >/dev/null 2>&1' "$tessera" "$device" || :
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+
+# all_at_once VERB: every line read is a name and the arguments of `tessera VERB`; as many run at once as there are cores. What each
+# says goes to $scratch/NAME.said, its rows to $scratch/NAME.csv; the names of those that fail to $scratch/bad.
+all_at_once() {
+    : >"$scratch/bad"
+    xargs -P "$cores" -L 1 sh -c '
+        tessera=$0 verb=$1 device=$2 scratch=$3 name=$4
+        shift 4
+        "$tessera" "$verb" --device "$device" "$@" --csv "$scratch/$name.csv" >"$scratch/$name.said" 2>&1 ||
+            echo "$name" >>"$scratch/bad"' "$tessera" "$1" "$device" "$scratch"
+    for name in $(cat "$scratch/bad"); do
+        echo "$name:"
+        tail -n 5 "$scratch/$name.said"
+    done
+    [ ! -s "$scratch/bad" ]
 }
 
-# The table goes into checks.txt; the rows are the proof of what was tried.
+kernels_like() { "$tessera" list --csv - | tr -d '"' | awk -F, -v family="$1" 'index($2, family "_") == 1 { print $2 }'; }
+join_rows() { cat "$@" | awk '!/^kernel,type,/ || !headed++'; }
+
+# Hopper's kernels run on no other card.
+is_hopper() { [ "$(device_fact "$device" isa)" = sm_90a ]; }
+has_family() { case " $families " in *" $1 "*) ;; *) return 1 ;; esac; }
+tensor_kernels() {
+    if has_family mma; then kernels_like mma; fi
+    if has_family wgmma && is_hopper; then kernels_like wgmma; fi
+}
+
+# The ladders' tops in all types, and on three thousand random shapes; the other rungs in those that differ most.
+verify_tensor() {
+    for kernel in $(tensor_kernels); do
+        list=bf16,i8,f32 count=16 most=200
+        case $kernel in
+        mma_07_raster) list=$tensor_types count=500 most=700 ;;
+        wgmma_06_turns | wgmma_07_edges) list=$tensor_types count=48 most=700 ;;
+        esac
+        for type in $(echo $list | tr ',' ' '); do
+            compute=
+            [ "$type" != f32 ] || compute='--compute tf32'
+            echo "3-$kernel-$type $kernel --type $type $compute --count $count --max-size $most --seed $seed"
+        done
+    done
+}
+
+verify_list() {
+    verify_tensor
+    if has_family simt; then
+        for type in $(echo $types | tr ',' ' '); do
+            echo "1-$type simt_* vector_* --type $type --count 16 --max-size 200 --seed $seed"
+        done
+        echo "2-staged simt_02_coalesced simt_05_shared simt_12_pipelined auto --type f32,i32 --count 8 --transfers --seed $seed"
+        for variant in simt_04_coarsened:COARSE=2 simt_05_shared:TILE=16 simt_06_prefetched:PAD=1 simt_07_tile1d:TM=4 \
+            simt_08_strided4x4:RM=8,RN=8 simt_10_vectorized:PAD=5 simt_10_vectorized:VEC=1 simt_12_pipelined:STAGES=4,BK=16; do
+            echo "4-$variant ${variant%%:*} --params ${variant#*:} --type $types --count 8 --seed $seed"
+        done
+    fi
+    if has_family mma; then
+        echo "2-staged-tensor auto --type f16,bf16:f32,i8 --count 8 --transfers --seed $seed"
+        for variant in mma_07_raster:BM=128,BN=128 mma_07_raster:BM=64,BN=64,WM=32,WN=32,KSTEPS=4; do
+            echo "4-$variant ${variant%%:*} --params ${variant#*:} --type bf16,i8 --count 8 --seed $seed"
+        done
+    fi
+    if has_family wgmma && is_hopper; then
+        for params in BN=64,STAGES=8,TURN=0 BN=128,STAGES=6,TURN=0 BN=192,STAGES=4,TURN=0; do
+            echo "4-wgmma_07_edges:$params wgmma_07_edges --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
+        done
+    fi
+}
+
+# The rows go into checks.txt: they are the proof of what was tried.
 run_verify() {
     bad=0
-    compile_tensor
-    verify --type $types --count 16 --max-size 200 --csv "$scratch/verify.csv" || bad=1
-    verify simt_02_coalesced simt_05_shared simt_12_pipelined auto --type f32,i32 --count 8 --transfers \
-        --csv "$scratch/staged.csv" || bad=1
-    verify 'mma_*' --type $tensor_types --count 16 --max-size 200 --csv "$scratch/tensor.csv" || bad=1
-    verify mma_07_raster --type $tensor_types --count 500 --max-size 700 --csv "$scratch/random.csv" || bad=1
-    verify auto --type f16,bf16:f32,i8 --count 8 --transfers --csv "$scratch/staged-tensor.csv" || bad=1
-    : >"$scratch/variants.csv"
-    for variant in simt_04_coarsened:COARSE=2 simt_05_shared:TILE=16 simt_06_prefetched:PAD=1 simt_07_tile1d:TM=4 \
-        simt_08_strided4x4:RM=8,RN=8 simt_10_vectorized:PAD=5 simt_10_vectorized:VEC=1 simt_12_pipelined:STAGES=4,BK=16 \
-        mma_07_raster:BM=128,BN=128 mma_07_raster:BM=64,BN=64,WM=32,WN=32,KSTEPS=4; do
-        case $variant in mma_*) variant_types=$tensor_types ;; *) variant_types=$types ;; esac
-        verify "${variant%%:*}" --params "${variant#*:}" --type $variant_types --count 8 --csv "$scratch/variant.csv" || bad=1
-        sed "1d; s/^/${variant#*:} /" "$scratch/variant.csv" >>"$scratch/variants.csv"
-    done
+    verify_list | all_at_once verify || bad=1
     {
-        echo "verify: every kernel on awkward shapes, matrices in device memory"
-        cat "$scratch/verify.csv"
-        echo
-        echo "verify --transfers: matrices in host memory"
-        cat "$scratch/staged.csv"
-        sed 1d "$scratch/staged-tensor.csv"
-        echo
-        echo "verify: kernels for tensor cores, matrices in device memory"
-        cat "$scratch/tensor.csv"
-        echo
-        echo "verify --count 500 --max-size 700: random shapes on tensor cores"
-        cat "$scratch/random.csv"
-        echo
-        echo "verify --params: other parameters than the kernels' own"
-        cat "$scratch/variants.csv"
+        echo "verify: every kernel on awkward shapes; 2: matrices in host memory; 3: tensor cores; 4: other parameters"
+        join_rows "$scratch"/[1-4]-*.csv
         echo
     } >"$scratch/checks-1-verify"
+    return $bad
+}
+
+# Shares of the shapes, each with a seed of its own.
+random_list() {
+    share=$((${COUNT:-10000} / 96 + 1))
+    for type in $(echo $tensor_types | tr ',' ' '); do
+        compute=
+        [ "$type" != f32 ] || compute='--compute tf32'
+        for part in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+            echo "5-$type-$part auto --type $type $compute --count $share --max-size ${LARGEST:-2100} --seed $((seed * 1000 + part))"
+        done
+    done
+}
+run_random() {
+    bad=0
+    random_list | all_at_once verify || bad=1
+    {
+        echo "random: shapes of up to ${LARGEST:-2100} a side, what the planner takes"
+        join_rows "$scratch"/5-*.csv
+        echo
+    } >"$scratch/checks-3-random"
     return $bad
 }
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 
 # sanitize TOOL: short products of every kernel. Shapes are whole tiles, ragged ones and a single column.
-sanitize() {
-    "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify --device "$device" --type $types,bf16,i8 \
-        --shape 128x128x16,129x131x33,70x1x50 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet >"$scratch/$1" 2>&1
+sanitize() (
+    set -f # the patterns are the command's
+    # shellcheck disable=SC2046,SC2086
+    "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify $(printf '%s_* ' $families) --device "$device" \
+        --type $types,bf16,i8 --shape 128x128x16,129x131x33,70x1x50 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet \
+        >"$scratch/$1" 2>&1
     status=$?
     {
-        echo "compute-sanitizer --tool $1: exit status $status"
+        echo "compute-sanitizer --tool $1, $families: exit status $status"
         grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|Error:|Warning:' "$scratch/$1" | sort | uniq -c | head -n 20
-    } >>"$scratch/checks-2-sanitize"
-    [ $status -eq 0 ] || tail -n 15 "$scratch/$1"
-    return $status
-}
+    } >"$scratch/checks-2-$1"
+    echo $status >"$scratch/$1.status"
+)
 
+# One after the other they would take minutes, and mostly of the host's time.
 run_sanitize() {
     if [ -z "$sanitizer" ]; then
         echo "skipped      sanitize: compute-sanitizer is not here; it comes with the CUDA toolkit"
         echo "compute-sanitizer: not found, nothing was sanitized" >"$scratch/checks-2-sanitize"
         return
     fi
-    for tool in memcheck racecheck synccheck initcheck; do step "$tool" sanitize $tool; done
+    for tool in memcheck racecheck synccheck initcheck; do sanitize $tool & done
+    wait
+    for tool in memcheck racecheck synccheck initcheck; do
+        step "$tool" sh -c '[ "$(cat "$1.status")" = 0 ] || { tail -n 15 "$1"; exit 1; }' - "$scratch/$tool"
+    done
 }
 
 write_checks() {
@@ -199,66 +269,119 @@ run_bench() {
     step 'bench i32' ladder i32 none
     step 'bench f64' ladder f64 cublas
 }
+# Kernels for tensor cores take seconds to compile, each type and order anew: all cores do that first. What they compile is kept.
+# compile_first TYPE LAYOUT KERNEL...
+compile_first() {
+    first_type=$1 first_layout=$2
+    shift 2
+    compute=
+    [ "$first_type" != f32 ] || compute='--compute tf32'
+    for kernel; do
+        echo "c-$kernel-$first_type-$first_layout $kernel --type $first_type --layout $first_layout $compute --sizes 512 --no-verify --peer none --samples 1"
+    done
+}
+
 # The second ladder. Where f32 and i8 must lie along k they are given so (nt), and once as rows, with the copy timed.
 run_mma() {
     bad=0
     rm -f "$out/ladder-mma.csv"
-    climb() { bench --csv "$out/ladder-mma.csv" --append --peer cublas "$@" || bad=1; }
-    climb --kernels 'mma_*' --sizes 1024,2048,4096,8192 --type bf16
-    climb --kernels 'mma_*' --sizes 4096 --type f16:f32
-    climb --kernels 'mma_*' --sizes 4096,8192 --type i8 --layout nt
-    climb --kernels 'mma_*' --sizes 4096,8192 --type f32 --compute tf32 --layout nt
+    {
+        compile_first bf16 nn $(kernels_like mma)
+        compile_first f16:f32 nn mma_07_raster
+        compile_first i8 nt $(kernels_like mma)
+        compile_first f32 nt $(kernels_like mma)
+    } | all_at_once bench
+    climb() { bench --csv "$out/ladder-mma.csv" --append --peer cublas --max-time 0.3 "$@" || bad=1; }
     climb --kernels mma_07_raster --sizes 4096,8192 --type bf16 --mode burst
-    climb --kernels mma_07_raster --sizes 4096 --type bf16,f16:f32 --layout nt
-    climb --kernels mma_07_raster --sizes 4096 --type f32 --compute tf32
-    climb --kernels mma_07_raster --sizes 4096 --type i8
-    climb auto --sizes 256,512,1000,3000 --shape 4097x4099x4101 --type bf16
-    climb auto --sizes 4096 --type f32 --compute bf16
+    climb --kernels mma_07_raster --sizes 4096,8192 --type i8 --layout nt --mode burst
+    climb --kernels mma_07_raster --sizes 4096,8192 --type f32 --compute tf32 --layout nt --mode burst
+    climb --kernels 'mma_*' --sizes 4096 --type bf16
+    climb --kernels 'mma_*' --sizes 4096 --type i8 --layout nt
+    climb --kernels 'mma_*' --sizes 4096 --type f32 --compute tf32 --layout nt
+    climb --kernels mma_07_raster --sizes 4096 --type f16:f32
+    climb --kernels 'mma_*' --sizes 1024,2048,8192 --type bf16 --no-verify
+    return $bad
+}
+
+# What Hopper's tensor cores give. Products of 8192 and more are checked by the other steps on smaller ones alone: checking them
+# would take longer than all the rest.
+run_tensor() {
+    if ! is_hopper; then
+        echo "skipped      tensor: it is for sm_90"
+        return
+    fi
+    bad=0
+    rm -f "$out/tensor.csv"
+    {
+        for type in bf16 bf16:f32 f16 f16:f32; do compile_first $type nn wgmma_06_turns wgmma_07_edges; done
+        compile_first bf16 nn $(kernels_like wgmma)
+        for layout in nt tn tt; do compile_first bf16 $layout wgmma_06_turns; done
+        compile_first f32 nt wgmma_06_turns wgmma_07_edges
+        compile_first i8 nt wgmma_06_turns wgmma_07_edges
+    } | all_at_once bench
+    climb() { bench --csv "$out/tensor.csv" --append --peer cublas --mode burst --max-time 0.4 "$@" || bad=1; }
+    climb auto --sizes 1024,2048,4096 --type bf16,bf16:f32,f16,f16:f32
+    climb auto --sizes 8192 --type bf16,bf16:f32,f16,f16:f32 --no-verify
+    for layout in nt tn tt; do climb auto --sizes 4096,8192 --type bf16 --layout $layout --no-verify; done
+    climb auto --sizes 1000,3000,4095 --shape 4097x4099x4101 --shape 3001x2999x3003 --type bf16
+    climb auto --sizes 8191 --type bf16 --no-verify
+    climb auto --sizes 2048,4096 --type f32 --compute tf32 --layout nt
+    climb auto --sizes 2048,4096 --type f32 --compute tf32
+    climb auto --sizes 4096,8192 --type i8 --layout nt --no-verify
+    climb auto --sizes 8192 --type f32 --compute tf32 --layout nt --no-verify
+    climb auto --sizes 8192 --type f32 --compute tf32 --no-verify
+    climb --kernels 'wgmma_*' --sizes 4096,8192 --type bf16 --no-verify
+    climb auto --sizes 4090:4104:1 --type bf16 --no-verify
+    climb auto --sizes 16384 --type bf16,bf16:f32 --no-verify
     return $bad
 }
 run_tile() { bench --kernels 'simt_0[1-6]*,simt_08*' --tile 16,32 --sizes 4096 --peer cublas --csv "$out/tile.csv"; }
-# What others measured on their cards, on this one: two to three minutes. The largest products are not checked again, since checking
-# them would take longer than all the rest; the same kernels are, on smaller ones.
+# begin FILE: what measured calls put their rows into. measured OPTION...: the next measurement of the step. Rows are in the file
+# as soon as it is done, so that a step that was cut off can go on with the next.
+begin() {
+    file=$1 turn=0 bad=0
+    [ "$from" -gt 1 ] || rm -f "$file"
+}
+measured() {
+    turn=$((turn + 1))
+    [ "$turn" -lt "$from" ] || bench --csv "$file" --append "$@" || bad=1
+}
+# What others measured on their cards, on this one: three minutes. Checking the largest products would take the host longer than all the
+# rest; the same kernels are checked on smaller ones.
 run_documents() {
-    bad=0
-    rm -f "$out/documents.csv"
-    experiment() { bench --csv "$out/documents.csv" --append "$@" || bad=1; }
-    experiment --kernels 'simt_0[2-6]*' --tile 16,32 --sizes 512,1024,2048,4096 --peer cublas
-    experiment simt_06_prefetched --params TILE=32,PAD=1 --sizes 512,1024,2048,4096 --peer cublas
+    begin "$out/documents.csv"
+    measured --kernels 'simt_0[2-6]*' --tile 16,32 --sizes 512,1024,2048,4096 --peer cublas
+    measured simt_06_prefetched --params TILE=32,PAD=1 --sizes 512,1024,2048,4096 --peer cublas
     for tile in 16 32; do
-        experiment simt_07_tile1d --params BM=$tile,BN=$tile,BK=$tile,TM=4 --sizes 512,1024,2048 --peer cublas
+        measured simt_07_tile1d --params BM=$tile,BN=$tile,BK=$tile,TM=4 --sizes 512,1024,2048 --peer cublas
     done
-    experiment simt_10_vectorized --params PAD=5 --sizes 4096 --peer cublas
-    experiment simt_08_strided4x4 --sizes 1024 --peer cublas
-    experiment --kernels simt_02_coalesced,simt_05_shared --tile 16,32 --sizes 8192 --samples 3 --peer cublas
-    experiment --kernels 'simt_0[7-9]*,simt_1*' --sizes 8192 --peer cublas
-    experiment --kernels simt_02_coalesced,simt_08_strided4x4 --sizes 16384 --samples 3 --no-verify --peer cublas
-    experiment simt_05_shared --tile 16,32 --sizes 16384 --samples 3 --no-verify --peer cublas
-    experiment --kernels 'simt_0[12]*' --sizes 8192 --type f32,i32 --samples 2 --no-verify --peer none
-    experiment --kernels 'simt_0[12]*' --sizes 8192 --type f32,i32 --samples 2 --no-verify --transfers --peer none
-    for compute in default tf32 bf16; do experiment 0 --sizes 8192 --compute $compute --peer cublas; done
-    experiment 0 --sizes 8192 --type f16:f32 --peer cublas
-    if "$tessera" list --csv - | grep -q mma_01_wmma; then
-        experiment --kernels mma_01_wmma,mma_07_raster --sizes 8192 --type f16:f32 --peer cublas
-    fi
+    measured simt_10_vectorized --params PAD=5 --sizes 4096 --peer cublas
+    measured simt_08_strided4x4 --sizes 1024 --peer cublas
+    measured --kernels simt_02_coalesced,simt_05_shared --tile 16,32 --sizes 8192 --samples 3 --peer cublas
+    measured --kernels 'simt_0[7-9]*,simt_1*' --sizes 8192 --peer cublas
+    measured --kernels simt_02_coalesced,simt_08_strided4x4 --sizes 16384 --samples 3 --no-verify --peer cublas
+    measured simt_05_shared --tile 16,32 --sizes 16384 --samples 3 --no-verify --peer cublas
+    measured simt_01_uncoalesced --sizes 8192 --samples 2 --no-verify --peer none
+    measured 0 --sizes 8192 --compute bf16 --no-verify --peer cublas
+    measured mma_01_wmma --sizes 8192 --type f16:f32 --no-verify --peer cublas
+    measured --kernels 'simt_0[12]*' --sizes 8192 --type i32 --samples 2 --no-verify --peer none
+    measured --kernels 'simt_0[12]*' --sizes 8192 --type f32,i32 --samples 1 --no-verify --transfers --peer none
     return $bad
 }
 run_transfers() { bench auto --sizes 1024,4096,8192 --transfers --peer none --csv "$out/transfers.csv"; }
-# Where clocks are held back depends on how the card is driven, so the ways of timing are never mixed in one figure.
+# Where clocks are held back depends on how the card is driven, so the ways of timing are never mixed in one figure. A product is
+# checked in the first of them.
 run_modes() {
-    bad=0
-    rm -f "$out/modes.csv"
-    for mode in burst continuous sustained; do
-        bench 0 --sizes 4096,8192 --type f32,bf16 --peer cublas --mode $mode --csv "$out/modes.csv" --append || bad=1
-        bench auto --sizes 4096,8192 --type f32 --peer cublas --mode $mode --csv "$out/modes.csv" --append || bad=1
-    done
-    bench auto --sizes 512,1024,2048,4096 --peer cublas --cold --csv "$out/modes.csv" --append || bad=1
-    bench auto --sizes 512,1024,2048,4096 --peer cublas --csv "$out/modes.csv" --append || bad=1
+    begin "$out/modes.csv"
+    measured 0 --sizes 4096,8192 --type f32,bf16 --peer cublas --mode burst
+    measured 0 --sizes 4096,8192 --type f32,bf16 --peer cublas --mode continuous --no-verify
+    measured 0 --sizes 4096,8192 --type f32,bf16 --peer cublas --mode sustained --no-verify
+    measured auto --sizes 512,1024,2048,4096 --peer none --cold
+    measured auto --sizes 512,1024,2048,4096 --peer none --no-verify
     return $bad
 }
 run_repeats() {
-    bench_again "$out/repeats.csv" 21 --device "$device" --kernels simt_05_shared,simt_09_tile2d,simt_12_pipelined \
-        --sizes 512,2048 --repeat 5
+    bench_again "$out/repeats.csv" 21 --device "$device" --kernels simt_05_shared,simt_09_tile2d,simt_12_pipelined --sizes 512,2048
 }
 run_torch() {
     if ! python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
@@ -283,7 +406,8 @@ profiler=$(command -v ncu || ls /usr/local/cuda/bin/ncu /opt/nvidia/nsight-compu
 # Nsight's names for what the simulator counts differ between its versions: whatever it has of these is asked for.
 wanted_metrics='^l1tex__t_(requests|sectors)_pipe_lsu_mem_global_op_(ld|st|ldgsts)(_cache_access|_cache_bypass)?$
 ^l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared(_op_ld|_op_st|_op_ldgsts)?$
-^smsp__(sass_)?inst_executed_op_(shared|ldgsts)(_ld|_st|_cache_access|_cache_bypass)?$
+^smsp__(sass_)?inst_executed_op_(shared|ldgsts|ldsm)(_ld|_st|_cache_access|_cache_bypass)?$
+^sms?p?__inst_executed_pipe_tensor(_op_[a-z]*)?$
 ^smsp__sass_l1tex_data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared
 ^smsp__sass_thread_inst_executed_op_(ffma|fmul|fadd)_pred_on$
 ^(smsp__inst_executed|lts__t_sectors_op_read|lts__t_sectors_op_write|dram__sectors_read|dram__sectors_write)$'
@@ -299,24 +423,36 @@ metrics() {
     sed 's/$/.sum/' "$scratch/metrics" | paste -s -d , -
 }
 
-# Three launches of every kernel and shape, watched: the hardware's counters of wavefronts are not always alike. Every
-# sum that ncu gave is kept, so that it need not be asked again.
-run_counters() {
+# capture FAMILY TIMES NAME: so many launches of every kernel of the family at every shape, watched. Every sum that ncu
+# gave is kept, so that it need not be asked again.
+capture() {
     if [ -z "$profiler" ]; then
         echo "ncu is not here; it comes with the CUDA toolkit (Nsight Compute)"
         return 1
     fi
-    "$profiler" --csv --page raw --print-units base --clock-control none --kernel-name 'regex:^simt_' \
-        --metrics "$(metrics)" --log-file "$scratch/ncu.csv" "$build/tests/tools/counters" run "$device" 3 >"$scratch/run.csv"
+    "$profiler" --csv --page raw --print-units base --clock-control none --kernel-name "regex:^$1_" \
+        --metrics "$(metrics)" --log-file "$scratch/ncu.csv" "$build/tests/tools/counters" run "$device" "$2" "$1" >"$scratch/run.csv"
     status=$?
-    if ! "$build/tests/tools/counters" clean "$scratch/ncu.csv" >"$out/counters-ncu.csv"; then
+    if ! "$build/tests/tools/counters" clean "$scratch/ncu.csv" >"$out/$3-ncu.csv"; then
         echo "ncu ended with status $status and said:"
         head -n 20 "$scratch/ncu.csv" "$scratch/query"
         return 1
     fi
-    "$build/tests/tools/counters" join "$scratch/run.csv" "$scratch/ncu.csv" >"$scratch/counters.csv" || return
-    mv "$scratch/counters.csv" "$out/counters.csv"
-    "$build/tests/tools/counters" check "$out/counters.csv"
+    "$build/tests/tools/counters" join "$scratch/run.csv" "$scratch/ncu.csv" >"$scratch/$3.csv" || return
+    mv "$scratch/$3.csv" "$out/$3.csv"
+    "$build/tests/tools/counters" check "$out/$3.csv" "$1"
+}
+
+# Three launches: the hardware's counters of wavefronts are not always alike. What is compared is exact in each, so one of
+# the mma kernels is enough; they are compiled first, by all cores.
+run_counters() { capture simt 3 counters; }
+run_counters_mma() {
+    for kernel in $(kernels_like mma); do
+        for way in 'bf16 nn' 'i8 nt'; do
+            echo "n-$kernel-${way% *} $kernel --type ${way% *} --layout ${way#* } --shape 512x384x640,517x263x131 --no-verify --peer none --samples 1"
+        done
+    done | all_at_once bench
+    capture mma 1 counters-mma
 }
 
 for word; do

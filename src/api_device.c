@@ -99,6 +99,17 @@ tess_status tess_staging_times(const tess_context *ctx, tess_staging *times) {
     return TESS_OK;
 }
 
+tess_status tess_way_taken(tess_context *ctx, tess_way *way) {
+    sentence why;
+    if (!ctx || !way) return refuse_null(ctx, "tess_way_taken", "way");
+    *way = TESS_WAY_ONLY;
+    pthread_mutex_lock(&ctx->lock);
+    const device_ops *ops = ctx->device->ops;
+    tess_status status = ops->way ? ops->way(ctx->device, way, &why) : TESS_OK;
+    pthread_mutex_unlock(&ctx->lock);
+    return context_finish(ctx, status, &why);
+}
+
 tess_status tess_read_state(const tess_context *ctx, tess_device_state *state) {
     if (!ctx || !state) return refuse_null((tess_context *)(uintptr_t)ctx, "tess_read_state", "state");
     *state = (tess_device_state){.clock_mhz = (double)NAN,

@@ -97,6 +97,7 @@ typedef struct device_ops {
     /* Optional: without them the answer is all zeros, or unknown. */
     tess_status (*facts)(device *self, const plan *decided, tess_kernel_facts *facts, sentence *why);
     void (*staging)(const device *self, tess_staging *times);
+    tess_status (*way)(device *self, tess_way *way, sentence *why);
     void (*state)(const device *self, tess_device_state *state);
     const char *(*observed)(const device *self);
 } device_ops;

@@ -62,6 +62,12 @@ tess_status kernel_source_read(const char *file, char **text, sentence *why) {
     return status;
 }
 
+/* Headers of the simulator stay as they are: it has them beside the kernel. */
+static int is_simulators(const char *name) {
+    size_t length = strlen(name);
+    return length > 6 && strcmp(name + length - 6, "_sim.h") == 0;
+}
+
 /* The line that includes a file of ours, and that file's name; NULL if there is none. */
 static char *find_include(char *text, char name[64]) {
     static const char word[] = "#include \"";
@@ -71,7 +77,7 @@ static char *find_include(char *text, char name[64]) {
         if (length > 0 && length < 64 && line[sizeof word - 1 + length] == '"') {
             memcpy(name, line + sizeof word - 1, length);
             name[length] = '\0';
-            return line;
+            if (!is_simulators(name)) return line;
         }
     }
     return NULL;
@@ -83,12 +89,16 @@ static int lines_before(const char *text, const char *end) {
     return count;
 }
 
-tess_status kernel_source_read_whole(const char *file, char **text, sentence *why) {
+/* `depth`: how many files have included this one, which is itself never among them. */
+static tess_status read_whole(const char *file, int depth, char **text, sentence *why) {
+    enum { DEEPEST = 8 };
     char name[64], *header = NULL;
+    if (depth > DEEPEST)
+        return status_fail(why, TESS_ERROR_KERNEL, "%s is included by files that it includes", file);
     TRY(kernel_source_read(file, text, why));
     char *line = find_include(*text, name);
     if (!line) return TESS_OK;
-    tess_status status = kernel_source_read(name, &header, why);
+    tess_status status = read_whole(name, depth + 1, &header, why);
     const char *after = line + strcspn(line, "\n");
     size_t room = status == TESS_OK ? strlen(*text) + strlen(header) + strlen(file) + 128 : 0;
     char *whole = room ? memory_alloc(room) : NULL;
@@ -101,6 +111,10 @@ tess_status kernel_source_read_whole(const char *file, char **text, sentence *wh
     memory_free(*text);
     *text = whole;
     return status;
+}
+
+tess_status kernel_source_read_whole(const char *file, char **text, sentence *why) {
+    return read_whole(file, 0, text, why);
 }
 
 /* "/" "* simt_05_shared: stage tiles ..." gives "stage tiles ...", without a full stop at the end. */

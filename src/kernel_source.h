@@ -20,8 +20,9 @@ typedef struct kernel_source {
  * memory_free. */
 tess_status kernel_source_read(const char *file, char **text, sentence *why);
 
-/* The same for a kernel that is to be compiled: where it says #include "tensor.h" that text stands, and #line
- * directives keep the numbers of its lines. One line of that kind is seen, the first. */
+/* The same for a kernel that is to be compiled: where it says #include "tensor.h", or another file of kernels/, that text
+ * stands, and #line directives keep the numbers of its lines. One line of that kind is seen in each file,
+ * the first; such a file may have one itself. */
 tess_status kernel_source_read_whole(const char *file, char **text, sentence *why);
 
 /* Finds the first line's summary, and every parameter: an #ifndef NAME followed by

@@ -19,22 +19,21 @@ static size_t list_names(const kernel_row *kernel, tess_type in, const int64_t p
     return count;
 }
 
-/* "x, y": two formulas, which must give whole numbers from 1 up. */
-static tess_status evaluate_pair(const char *text, const expression_name *names, size_t count, int *x, int *y,
-                                 sentence *why) {
-    double first, second;
+/* "x, y": formulas, which must give whole numbers from 1 up. */
+static tess_status evaluate_list(const char *text, const expression_name *names, size_t count,
+                                 int *const values[], int value_count, sentence *why) {
     const char *at = text;
-    TRY(expression_value(&at, names, count, &first, why));
-    if (*at == ',') at++;
-    TRY(expression_value(&at, names, count, &second, why));
-    if (!(first >= 1 && first <= 1 << 20 && second >= 1 && second <= 1 << 20) || first != (int)first ||
-        second != (int)second)
-        return status_fail(why, TESS_ERROR_KERNEL,
-                           "the parameters give \"%s\" the values %g and %g; they must be whole "
-                           "numbers of at least 1",
-                           text, first, second);
-    *x = (int)first;
-    *y = (int)second;
+    for (int i = 0; i < value_count; i++) {
+        double value;
+        if (*at == ',') at++;
+        TRY(expression_value(&at, names, count, &value, why));
+        if (!(value >= 1 && value <= 1 << 20) || value != (int)value)
+            return status_fail(why, TESS_ERROR_KERNEL,
+                               "the parameters make number %d of \"%s\" %g; it must be a whole number of at "
+                               "least 1",
+                               i + 1, text, value);
+        *values[i] = (int)value;
+    }
     return TESS_OK;
 }
 
@@ -63,10 +62,14 @@ tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_
                             launch_shape *out, sentence *why) {
     expression_name names[REGISTRY_PARAMS + 1];
     size_t count = list_names(kernel, in, params, names);
-    memset(out, 0, sizeof *out);
+    *out = (launch_shape){.cluster = 1};
     TRY(check_conditions(kernel, names, count, params, why));
-    TRY(evaluate_pair(kernel->block, names, count, &out->block_x, &out->block_y, why));
-    TRY(evaluate_pair(kernel->tile, names, count, &out->tile_rows, &out->tile_cols, why));
+    TRY(evaluate_list(kernel->block, names, count, (int *[]){&out->block_x, &out->block_y}, 2, why));
+    TRY(evaluate_list(kernel->tile, names, count, (int *[]){&out->tile_rows, &out->tile_cols}, 2, why));
+    if (kernel->cluster) TRY(evaluate_list(kernel->cluster, names, count, (int *[]){&out->cluster}, 1, why));
+    if (kernel->box)
+        TRY(evaluate_list(kernel->box, names, count, (int *[]){&out->box_a, &out->box_b, &out->box_c}, 3,
+                          why));
     if (!kernel->shared) return TESS_OK;
     double bytes;
     const char *text = kernel->shared;
@@ -157,6 +160,26 @@ int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]) {
     grid[0] = (unsigned)((args->n + walk->shape.tile_cols - 1) / walk->shape.tile_cols);
     grid[1] = (unsigned)((args->m + walk->shape.tile_rows - 1) / walk->shape.tile_rows);
     grid[2] = (unsigned)at_most(walk->batch - product, MOST_GRID_Z);
+    args->count = (int32_t)grid[2];
     advance(walk);
     return 1;
+}
+
+static int64_t whole(int64_t blocks, int64_t cluster) {
+    return (blocks + cluster - 1) / cluster * cluster;
+}
+
+int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles) {
+    int64_t most = at_once / cluster * cluster;
+    if (!kernel->persistent) return tiles;
+    return at_most(whole(tiles, cluster), most < cluster ? cluster : most);
+}
+
+void launch_fit_grid(const kernel_row *kernel, int cluster, int64_t at_once, unsigned grid[3]) {
+    if (!kernel->persistent) {
+        grid[0] = (unsigned)whole(grid[0], cluster);
+        return;
+    }
+    grid[0] = (unsigned)launch_blocks(kernel, cluster, at_once, (int64_t)grid[0] * grid[1] * grid[2]);
+    grid[1] = grid[2] = 1;
 }

@@ -12,6 +12,8 @@ typedef struct launch_shape {
     int block_x, block_y;
     int tile_rows, tile_cols; /* of C, of one block */
     int shared;               /* bytes of dynamic shared memory */
+    int box_a, box_b, box_c;  /* lines of the boxes that TMA moves; 0: none */
+    int cluster;              /* blocks of a cluster */
 } launch_shape;
 
 /* Evaluates the row's formulas; refuses parameters for which one of its conditions does not hold. */
@@ -22,7 +24,8 @@ tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_
 typedef struct launch_gemm {
     const void *a, *b;
     void *c;
-    int32_t m, n, k, unused;
+    int32_t m, n, k;
+    int32_t count; /* products of this launch */
     int64_t lda, ldb, ldc;
     int64_t a_step, b_step, c_step;
     int64_t batch_a, batch_b, batch_c;
@@ -59,5 +62,10 @@ typedef struct launch_walk {
 
 void launch_begin(launch_walk *walk, const problem *run, const operands *data, launch_shape shape);
 int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]);
+
+/* How many blocks do that many tiles: one each, or of a persistent kernel whole clusters, and no more than the
+ * `at_once` that run at the same time; and the grid of those, from that with a block for each tile. */
+int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles);
+void launch_fit_grid(const kernel_row *kernel, int cluster, int64_t at_once, unsigned grid[3]);
 
 #endif

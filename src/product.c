@@ -4,12 +4,20 @@
 #include <string.h>
 
 #include "numeric.h"
+#include "split.h"
 
-/* The shape of move.cu's kernels: 32×8 threads do a tile of 32×32. */
-enum { MOVE_EDGE = 32, MOVE_LINES = 8 };
-static const launch_shape move_shape = {MOVE_EDGE, MOVE_LINES, MOVE_EDGE, MOVE_EDGE, 0};
+/* The shape of move.cu's kernels: 32×4 threads do a tile of 32×32. */
+enum { MOVE_EDGE = 32, MOVE_LINES = 4 };
+static const launch_shape move_shape = {.block_x = MOVE_EDGE,
+                                        .block_y = MOVE_LINES,
+                                        .tile_rows = MOVE_EDGE,
+                                        .tile_cols = MOVE_EDGE,
+                                        .cluster = 1};
+/* That of move_lines: a block does so many words of a line. */
+enum { LINE_THREADS = 256, LINE_WORDS = 2048 };
+static const launch_shape line_shape = {.block_x = LINE_THREADS, .block_y = 1, .cluster = 1};
 /* The largest grid in y and z, and the most columns of one move. */
-enum { MOST_GRID = 65535, MOST_COLS = 1 << 30 };
+enum { MOST_GRID = 65535, MOST_COLS = 1 << 30, MOST_LINE = 1 << 28 };
 
 /* ---- Plans ---- */
 
@@ -41,6 +49,18 @@ static tess_status complete_order(plan *decided, const char *name, int by_column
     return TESS_OK;
 }
 
+/* STORE: whether TMA writes C. */
+static tess_status complete_store(plan *decided, const route *way, int store, sentence *why) {
+    int possible = route_can_store(way, NULL);
+    if (decided->params[store] == REGISTRY_UNSET) decided->params[store] = possible;
+    if (decided->params[store] > possible)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "STORE is %d, but rows of C do not begin and end at multiples of 16 bytes, as "
+                           "TMA needs them; ask for STORE=0, or leave it out",
+                           (int)decided->params[store]);
+    return TESS_OK;
+}
+
 /* Vectors need rows that begin at multiples of their size. */
 static tess_status check_rows(const plan *decided, const problem *run, int64_t defaults[REGISTRY_PARAMS],
                               sentence *why) {
@@ -62,11 +82,12 @@ static tess_status complete(plan *decided, const route *way, sentence *why) {
     const kernel_row *kernel = decided->kernel;
     registry_defaults(kernel, way->run.in, defaults);
     route_describe(way, kernel, 0, decided->route, sizeof decided->route);
-    if (kernel->tensor) {
-        int vec = registry_find_param(kernel, "VEC");
+    if (kernel->tensor || kernel->splits) {
+        int vec = registry_find_param(kernel, "VEC"), store = registry_find_param(kernel, "STORE");
         TRY(complete_order(decided, "AT", way->a.by_columns, why));
         TRY(complete_order(decided, "BT", way->b.by_columns, why));
         if (vec >= 0) TRY(complete_vec(decided, way, vec, why));
+        if (store >= 0) TRY(complete_store(decided, way, store, why));
     } else {
         TRY(check_rows(decided, &way->run, defaults, why));
     }
@@ -94,7 +115,7 @@ tess_status product_prepare(plan *decided, sentence *why) {
     const kernel_row *kernel = decided->kernel;
     route way;
     TRY(check_types(&decided->what, kernel, why));
-    TRY(route_of(&decided->what, kernel, decided->params, &way, why));
+    TRY(route_of(&decided->what, kernel, decided->params, NULL, &way, why));
     TRY(complete(decided, &way, why));
     decided->threads = 0;
     decided->workspace = way.workspace;
@@ -119,11 +140,31 @@ static char *element(const placed *m, int64_t index, int64_t row, int64_t col) {
     return m->data + (index * m->batch + row * m->row + col * m->col) * numeric_size(m->type);
 }
 
+static placed turned(placed m) {
+    return (placed){m.data, m.type, m.col, m.row, m.batch};
+}
+
+/* What a move does beside moving. */
+typedef enum move_kind {
+    MOVE_BITS,
+    MOVE_ROUNDED, /* f32 to the type of the copy, or to TF32 */
+    MOVE_ALIGNED /* to lines of the workspace, which begin at multiples of 16 bytes and have room behind them */
+} move_kind;
+
+/* A move, as far as it is the same for all its launches. */
+typedef struct moving {
+    placed from, to;
+    int64_t rows, cols, count;
+    int64_t rows_most, cols_most; /* of a launch */
+    int by_lines;                 /* it is move_lines, whose rows are lines */
+    product_launch launch;
+} moving;
+
 /* Elements are moved as bits, and any type of their size will do; unless they are f32 that is rounded. */
-static void set_move_kind(product_launch *launch, tess_type from, tess_type to, int rounded) {
+static void set_types(product_launch *launch, tess_type from, tess_type to, move_kind kind) {
     static const tess_type types[] = {TESS_I8, TESS_F16, TESS_F32, TESS_F64};
     int64_t size = numeric_size(to);
-    if (rounded) {
+    if (kind == MOVE_ROUNDED) {
         launch->entry = to == TESS_F32 ? "round_tf32" : "round_bf16";
         launch->in = to, launch->out = launch->from = from;
         return;
@@ -133,37 +174,59 @@ static void set_move_kind(product_launch *launch, tess_type from, tess_type to, 
     launch->out = launch->in == TESS_I8 ? TESS_I32 : launch->in;
 }
 
-/* The part of a move that begins at (row, col) of product `index`, as far as one grid goes. */
-static tess_status move_part(const product_target *target, product_launch *launch, const launch_move *part,
-                             int64_t count, sentence *why) {
-    launch->arguments = part;
-    launch->grid[0] = (unsigned)((part->cols + MOVE_EDGE - 1) / MOVE_EDGE);
-    launch->grid[1] = (unsigned)((part->rows + MOVE_EDGE - 1) / MOVE_EDGE);
-    launch->grid[2] = (unsigned)least(count, MOST_GRID);
+/* A matrix that lies in columns is turned. */
+static void use_lines(moving *m) {
+    if (m->to.col != 1) {
+        int64_t rows = m->rows;
+        m->from = turned(m->from), m->to = turned(m->to);
+        m->rows = m->cols, m->cols = rows;
+    }
+    m->by_lines = 1;
+    m->launch.entry = "move_lines";
+    m->launch.shape = line_shape;
+    m->rows_most = MOST_GRID;
+    m->cols_most = MOST_LINE;
+}
+
+/* The part that begins at (row, col) of product `index`, as far as one grid goes. */
+static tess_status move_part(const product_target *target, moving *m, int64_t index, int64_t row, int64_t col,
+                             sentence *why) {
+    product_launch *launch = &m->launch;
+    launch_move part = {element(&m->from, index, row, col),
+                        element(&m->to, index, row, col),
+                        (int32_t)least(m->rows - row, m->rows_most),
+                        (int32_t)least(m->cols - col, m->cols_most),
+                        m->from.row,
+                        m->from.col,
+                        m->to.row,
+                        m->to.col,
+                        m->from.batch,
+                        m->to.batch};
+    int64_t words = (part.cols * numeric_size(m->to.type) + 3) / 4;
+    launch->arguments = &part;
+    launch->grid[0] = (unsigned)(m->by_lines ? (words + LINE_WORDS - 1) / LINE_WORDS
+                                             : (part.cols + MOVE_EDGE - 1) / MOVE_EDGE);
+    launch->grid[1] = (unsigned)(m->by_lines ? part.rows : (part.rows + MOVE_EDGE - 1) / MOVE_EDGE);
+    launch->grid[2] = (unsigned)least(m->count - index, MOST_GRID);
     return target->launch(target->self, launch, why);
 }
 
 static tess_status move_matrix(const product_target *target, placed from, placed to, int64_t rows,
-                               int64_t cols, int64_t count, int rounded, sentence *why) {
-    const int64_t rows_most = (int64_t)MOST_GRID * MOVE_EDGE;
-    product_launch launch = {.shape = move_shape, .moves = 1};
-    set_move_kind(&launch, from.type, to.type, rounded);
-    if (to.batch == 0) count = 1; /* one matrix for all products: one copy */
-    for (int64_t index = 0; index < count; index += MOST_GRID)
-        for (int64_t row = 0; row < rows; row += rows_most)
-            for (int64_t col = 0; col < cols; col += MOST_COLS) {
-                launch_move part = {element(&from, index, row, col),
-                                    element(&to, index, row, col),
-                                    (int32_t)least(rows - row, rows_most),
-                                    (int32_t)least(cols - col, MOST_COLS),
-                                    from.row,
-                                    from.col,
-                                    to.row,
-                                    to.col,
-                                    from.batch,
-                                    to.batch};
-                TRY(move_part(target, &launch, &part, count - index, why));
-            }
+                               int64_t cols, int64_t count, move_kind kind, sentence *why) {
+    moving m = {.from = from,
+                .to = to,
+                .rows = rows,
+                .cols = cols,
+                .count = to.batch == 0 ? 1 : count, /* one matrix for all products: one copy */
+                .rows_most = (int64_t)MOST_GRID * MOVE_EDGE,
+                .cols_most = MOST_COLS,
+                .launch = {.shape = move_shape, .moves = 1}};
+    set_types(&m.launch, from.type, to.type, kind);
+    if (kind == MOVE_ALIGNED && target->by_words) use_lines(&m);
+    for (int64_t index = 0; index < m.count; index += MOST_GRID)
+        for (int64_t row = 0; row < m.rows; row += m.rows_most)
+            for (int64_t col = 0; col < m.cols; col += m.cols_most)
+                TRY(move_part(target, &m, index, row, col, why));
     return TESS_OK;
 }
 
@@ -174,15 +237,15 @@ typedef struct operand_places {
     placed a, b, c;
 } operand_places;
 
-static placed turned(placed m) {
-    return (placed){m.data, m.type, m.col, m.row, m.batch};
-}
-
 static operand_places places_of(const problem *what, const operands *data, int swapped) {
     placed a = {(char *)(uintptr_t)data->a, what->in, what->a_row, what->a_col, what->batch.stride_a};
     placed b = {(char *)(uintptr_t)data->b, what->in, what->b_row, what->b_col, what->batch.stride_b};
     placed c = {data->c, what->out, what->c_row, what->c_col, what->batch.stride_c};
     return swapped ? (operand_places){turned(b), turned(a), turned(c)} : (operand_places){a, b, c};
+}
+
+static move_kind kind_of(const route *way, const route_part *part) {
+    return way->rounded ? MOVE_ROUNDED : part->realigned ? MOVE_ALIGNED : MOVE_BITS;
 }
 
 /* Copies what the route says to the workspace; `run` then points there. C is copied only if it will be read.
@@ -195,15 +258,15 @@ static tess_status copy_in(const product_target *target, const route *way, const
     placed b = {workspace + way->b.at, p->in, p->b_row, p->b_col, p->batch.stride_b};
     placed c = {workspace + way->c.at, p->out, p->c_row, p->c_col, p->batch.stride_c};
     if (way->a.copied) {
-        TRY(move_matrix(target, from->a, a, p->m, p->k, count, way->rounded, why));
+        TRY(move_matrix(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a), why));
         run->a = a.data;
     }
     if (way->b.copied) {
-        TRY(move_matrix(target, from->b, b, p->k, p->n, count, way->rounded, why));
+        TRY(move_matrix(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b), why));
         run->b = b.data;
     }
     if (way->c.copied) {
-        if (run->beta != 0) TRY(move_matrix(target, from->c, c, p->m, p->n, count, 0, why));
+        if (run->beta != 0) TRY(move_matrix(target, from->c, c, p->m, p->n, count, MOVE_BITS, why));
         run->c = c.data;
     }
     return TESS_OK;
@@ -214,21 +277,22 @@ static tess_status copy_out(const product_target *target, const route *way, cons
     const problem *p = &way->run;
     if (!way->c.copied) return TESS_OK;
     placed result = {run->c, p->out, p->c_row, p->c_col, p->batch.stride_c};
-    return move_matrix(target, result, to->c, p->m, p->n, p->batch.count, 0, why);
+    return move_matrix(target, result, to->c, p->m, p->n, p->batch.count, MOVE_BITS, why);
 }
 
-/* What only the addresses tell: VEC as far as they allow it. Matrices that came from the host may also lie
+/* What only the addresses tell: VEC and STORE as far as they allow them. Matrices that came from the host may also lie
  * otherwise than they did there, which the plan was made for. */
 static void set_params(const plan *decided, const route *way, const operands *run,
                        int64_t params[REGISTRY_PARAMS]) {
     const kernel_row *kernel = decided->kernel;
     int vec = registry_find_param(kernel, "VEC"), a = registry_find_param(kernel, "AT"),
-        b = registry_find_param(kernel, "BT");
+        b = registry_find_param(kernel, "BT"), store = registry_find_param(kernel, "STORE");
     memcpy(params, decided->params, sizeof decided->params);
-    if (kernel->tensor) {
+    if (kernel->tensor || kernel->splits) {
         if (a >= 0) params[a] = way->a.by_columns;
         if (b >= 0) params[b] = way->b.by_columns;
         if (vec >= 0) params[vec] = least(params[vec], route_widest(way, run));
+        if (store >= 0) params[store] = least(params[store], route_can_store(way, run));
     } else if (vec >= 0 && !launch_is_aligned(&way->run, run, (int)params[vec])) {
         params[vec] = 1;
     }
@@ -244,12 +308,19 @@ static tess_status walk_launches(const product_target *target, product_launch *l
     return TESS_OK;
 }
 
+tess_status product_workspace(const plan *decided, const operands *data, int64_t *bytes, sentence *why) {
+    route way;
+    TRY(route_of(&decided->what, decided->kernel, decided->params, data, &way, why));
+    *bytes = way.workspace;
+    return TESS_OK;
+}
+
 tess_status product_run(const product_target *target, const plan *decided, const operands *data,
                         char *workspace, sentence *why) {
     const kernel_row *kernel = decided->kernel;
     route way;
     int64_t params[REGISTRY_PARAMS];
-    TRY(route_of(&decided->what, kernel, decided->params, &way, why));
+    TRY(route_of(&decided->what, kernel, decided->params, data, &way, why));
     operand_places places = places_of(&decided->what, data, way.swapped);
     operands run = {places.a.data, places.b.data, places.c.data, data->alpha, data->beta};
     TRY(copy_in(target, &way, &places, workspace, &run, why));
@@ -260,6 +331,7 @@ tess_status product_run(const product_target *target, const plan *decided, const
                              .in = way.run.in,
                              .out = way.run.out};
     TRY(launch_shape_of(kernel, launch.in, params, &launch.shape, why));
+    if (kernel->splits) return split_run(target, &launch, &way.run, &run, workspace, why);
     TRY(walk_launches(target, &launch, &way.run, &run, why));
     return copy_out(target, &way, &places, &run, why);
 }

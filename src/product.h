@@ -9,15 +9,20 @@
 #include "launch.h"
 #include "route.h"
 
-/* One launch. `arguments` is a launch_move if `moves`, else a launch_gemm. */
+struct split_arguments;
+
+/* One launch. `arguments` is a launch_move if `moves`; without a row, what `split` is if that is not NULL; else a
+ * launch_gemm. */
 typedef struct product_launch {
-    const kernel_row *row; /* NULL: a kernel of move.cu, which has no parameters */
+    const kernel_row *row; /* NULL: a kernel of `file`, which has no parameters */
+    const char *file;      /* NULL: move.cu */
     const int64_t *params;
     const char *entry;
     tess_type in, out; /* what the file is compiled for */
     tess_type from;    /* of a move: the type it reads; it writes `in` */
     launch_shape shape;
     int moves;
+    const struct split_arguments *split; /* of a product that is split (split.h) */
     const void *arguments;
     unsigned grid[3];
 } product_launch;
@@ -25,12 +30,16 @@ typedef struct product_launch {
 typedef struct product_target {
     void *self;
     tess_status (*launch)(void *self, const product_launch *launch, sentence *why);
+    int by_words; /* whole words may be read, of which a matrix has only a part */
 } product_target;
 
 /* Completes the parameters, the workspace and the route of a plan; refuses what the kernel does not take. */
 tess_status product_prepare(plan *decided, sentence *why);
 
-/* C = alpha*A*B + beta*C. `workspace` has the bytes the plan says. */
+/* Bytes that a run needs beside the matrices: what the plan says, and more where addresses ask for a copy. */
+tess_status product_workspace(const plan *decided, const operands *data, int64_t *bytes, sentence *why);
+
+/* C = alpha*A*B + beta*C. `workspace` has the bytes that product_workspace says. */
 tess_status product_run(const product_target *target, const plan *decided, const operands *data,
                         char *workspace, sentence *why);
 /* C = beta*C. */

@@ -32,6 +32,7 @@ static void read_source(kernel_row *row, kernel_source *source) {
     if (status != TESS_OK) snprintf(source->summary, sizeof source->summary, "%.150s", why.text);
     memory_free(text);
     row->info.summary = source->summary;
+    if (row->box) row->info.needs = "sm_90 alone";
     row->info.params = source->params;
     row->source = source;
 }
@@ -179,6 +180,19 @@ int registry_takes(const kernel_row *kernel, tess_type in, tess_type out) {
 int registry_architecture(const kernel_row *kernel, tess_type in) {
     int least = kernel->tensor && (in == TESS_BF16 || in == TESS_F32) ? 80 : 0;
     return kernel->architecture > least ? kernel->architecture : least;
+}
+
+tess_status registry_check_architecture(const kernel_row *kernel, tess_type in, int architecture,
+                                        const char *card, sentence *why) {
+    int least = registry_architecture(kernel, in);
+    if (kernel->box && architecture != kernel->architecture)
+        return status_fail(why, TESS_ERROR_KERNEL, "%s is for sm_%d alone, but %s is sm_%d",
+                           kernel->info.name, kernel->architecture, card, architecture);
+    if (least > architecture)
+        return status_fail(why, TESS_ERROR_KERNEL, "%s needs sm_%d%s%s, but %s is sm_%d", kernel->info.name,
+                           least, least > kernel->architecture ? " for " : "",
+                           least > kernel->architecture ? tess_type_name(in) : "", card, architecture);
+    return TESS_OK;
 }
 
 /* "KC, MC, NC", for sentences. */

@@ -24,6 +24,13 @@ typedef struct kernel_row {
     int vector_only;    /* takes m = 1 or n = 1 only, in any layout */
     int tensor;         /* runs on tensor cores: A and B in rows or columns (AT, BT), f32 as TF32 */
     int k_major;        /* of those: elements that are not of 16 bits must lie along k */
+    int splits;         /* multiplies parts that f32 is split into (src/split.h): the first way that it has */
+
+    /* Of kernels whose tiles TMA moves, for sm_90 alone. */
+    const char *box;     /* lines of the boxes of A, B and C: "A, B, C", 128 bytes each; NULL: no TMA */
+    const char *cluster; /* blocks of a cluster, as the kernel declares them; NULL: 1 */
+    int persistent;      /* the grid is as many blocks as run at once; they walk over tiles and products */
+    int dependent;       /* may start while the launch ahead of it runs: it waits itself (griddepcontrol) */
 
     const kernel_source *source; /* what its file says; NULL: it has none (cpu, peers) */
     const char *path;            /* of a kernel that is no part of the library: its file */
@@ -38,6 +45,9 @@ const kernel_row *registry_row(int index);
 int registry_takes(const kernel_row *kernel, tess_type in, tess_type out);
 /* The least architecture it runs on with A and B of that type: tensor cores have bf16 and TF32 since sm_80. */
 int registry_architecture(const kernel_row *kernel, tess_type in);
+/* Refuses an architecture that it does not run on with A and B of that type. `card` is who has it. */
+tess_status registry_check_architecture(const kernel_row *kernel, tess_type in, int architecture,
+                                        const char *card, sentence *why);
 
 /* The names of a GPU kernel's parameters in order, NULL past the last; the place of one, -1 if there is none of
  * that name; and the defaults, REGISTRY_UNSET where the device chooses. */

@@ -1,5 +1,5 @@
-/* route.c: decides what is turned and what is copied. The same problem, kernel and parameters always give the
- * same route: it is asked for when a product is planned, and again whenever it runs. */
+/* route.c: decides what is turned and what is copied. The same problem, kernel, parameters and addresses always give
+ * the same route: it is asked for when a product is planned, and again whenever it runs. */
 #include "route.h"
 
 #include <inttypes.h>
@@ -8,12 +8,17 @@
 #include <string.h>
 
 #include "numeric.h"
+#include "split.h"
 
-/* Bytes of the widest copies, at whose multiples the lines of every copy begin. */
-enum { WIDEST = 16 };
+/* Bytes of the widest copies, at whose multiples the lines of every copy begin; and those of a line of the cache, at
+ * whose multiples long ones begin: else every piece of that size would lie in two. */
+enum { WIDEST = 16, CACHE_LINE = 128 };
 /* Copying matrices for their alignment pays where every element is used at least so often, and the product is at
  * least that cubed: copies are launches of their own. */
 enum { WORTH_ALIGNING = 512 };
+/* TMA moves lines that begin at multiples of 16 bytes, but half as fast as those at multiples of a line of the cache. From
+ * so many rows and columns of C on a copy of A and B costs less than that. */
+enum { WORTH_LINES = 2048 };
 
 static problem transposed(const problem *what) {
     problem t = *what;
@@ -63,7 +68,8 @@ static int has_lines_of(const view *v, int by_columns, int64_t count, int64_t ve
 /* Makes room for a dense copy, and gives the view its strides. */
 static void reserve(route *r, route_part *part, const view *v) {
     int64_t lines = part->by_columns ? v->cols : v->rows, length = part->by_columns ? v->rows : v->cols;
-    int64_t unit = WIDEST / v->size, distance = (length + unit - 1) / unit * unit;
+    int64_t unit = (length * v->size < CACHE_LINE ? WIDEST : CACHE_LINE) / v->size;
+    int64_t distance = (length + unit - 1) / unit * unit;
     int64_t copies = *v->batch == 0 ? 1 : r->run.batch.count;
     *v->row = part->by_columns ? 1 : distance;
     *v->col = part->by_columns ? distance : 1;
@@ -71,6 +77,14 @@ static void reserve(route *r, route_part *part, const view *v) {
     part->copied = 1;
     part->at = r->workspace;
     r->workspace += (lines * distance * v->size * copies + 255) / 256 * 256;
+}
+
+/* Whether TMA can move it: lines ahead of one another, at multiples of so many bytes. */
+static int suits_tma(const view *v, int by_columns, int64_t count, int64_t bytes, const void *data) {
+    int64_t lines = by_columns ? v->cols : v->rows, length = by_columns ? v->rows : v->cols,
+            distance = by_columns ? *v->col : *v->row;
+    return has_lines_of(v, by_columns, count, bytes / v->size) && (lines == 1 || distance >= length) &&
+           (count == 1 || *v->batch >= 0) && (uintptr_t)data % WIDEST == 0;
 }
 
 /* Whether A and B are worth copying where their lines are not aligned. */
@@ -83,16 +97,26 @@ static int wants_aligned(const problem *run, const kernel_row *kernel, const int
            (double)run->m * (double)run->n * (double)run->k >= least;
 }
 
+/* Whether the kernel should take lines where they lie. `data` is where the first begins. */
+static int is_aligned(const problem *run, const view *v, int by_columns, const kernel_row *kernel,
+                      const int64_t *params, const void *data) {
+    int64_t count = run->batch.count;
+    if (kernel->box) {
+        int large = run->m >= WORTH_LINES && run->n >= WORTH_LINES;
+        return suits_tma(v, by_columns, count, large ? CACHE_LINE : WIDEST, data);
+    }
+    return !wants_aligned(run, kernel, params) || has_lines_of(v, by_columns, count, WIDEST / v->size);
+}
+
 /* A or B. ldmatrix turns elements of 2 bytes; others must lie along k: in rows of A, in columns of B. */
 static void settle_input(route *r, route_part *part, view v, int is_b, const kernel_row *kernel,
-                         const int64_t *params) {
+                         const int64_t *params, const void *data) {
     if (kernel->tensor && kernel->k_major && v.size != 2)
         part->by_columns = is_b;
     else
         part->by_columns = kernel->tensor && !lies_in_rows(&v) && lies_in_columns(&v);
     int fits = part->by_columns ? lies_in_columns(&v) : lies_in_rows(&v);
-    int aligned = !wants_aligned(&r->run, kernel, params) ||
-                  has_lines_of(&v, part->by_columns, r->run.batch.count, WIDEST / v.size);
+    int aligned = is_aligned(&r->run, &v, part->by_columns, kernel, params, data);
     part->realigned = fits && !aligned;
     if (r->rounded || !fits || !aligned) reserve(r, part, &v);
 }
@@ -104,7 +128,7 @@ tess_type route_input(const problem *what, const kernel_row *kernel) {
 }
 
 tess_status route_of(const problem *what, const kernel_row *kernel, const int64_t params[REGISTRY_PARAMS],
-                     route *out, sentence *why) {
+                     const operands *data, route *out, sentence *why) {
     memset(out, 0, sizeof *out);
     out->run = *what;
     if (what->k > INT32_MAX)
@@ -122,9 +146,14 @@ tess_status route_of(const problem *what, const kernel_row *kernel, const int64_
     out->swapped = !lies_in_rows(&c) && lies_in_columns(&c);
     if (out->swapped) *run = transposed(what);
     run->in = route_input(what, kernel);
-    out->rounded = run->in != what->in || (kernel->k_major && run->in == TESS_F32);
-    settle_input(out, &out->a, view_a(run), 0, kernel, params);
-    settle_input(out, &out->b, view_b(run), 1, kernel, params);
+    out->rounded = run->in != what->in || (kernel->k_major && run->in == TESS_F32 && !kernel->box);
+    if (kernel->splits) { /* which reads and writes any strides */
+        out->workspace = split_workspace(run);
+        return TESS_OK;
+    }
+    const void *a = data ? data->a : NULL, *b = data ? data->b : NULL;
+    settle_input(out, &out->a, view_a(run), 0, kernel, params, out->swapped ? b : a);
+    settle_input(out, &out->b, view_b(run), 1, kernel, params, out->swapped ? a : b);
     c = view_c(run);
     if (!lies_in_rows(&c)) reserve(out, &out->c, &c);
     return TESS_OK;
@@ -143,6 +172,13 @@ int route_widest(const route *r, const operands *data) {
             return (int)vec;
     }
     return 1;
+}
+
+int route_can_store(const route *r, const operands *data) {
+    problem run = r->run;
+    view c = view_c(&run);
+    return lies_in_rows(&c) && suits_tma(&c, 0, run.batch.count, WIDEST, data ? data->c : NULL) &&
+           run.n * c.size % WIDEST == 0;
 }
 
 /* ---- Words ---- */
@@ -185,11 +221,19 @@ static void describe_inputs(const route *r, words *w) {
     }
 }
 
+/* The data decides, so that all ways are named. */
+static void describe_split(const kernel_row *kernel, words *w) {
+    add(w,
+        "A and B are split into %s, or where those cannot carry them, or find no memory, multiplied as f32",
+        kernel->splits == SPLIT_FP16X3 ? "two f16 or three bf16" : "three bf16");
+}
+
 void route_describe(const route *r, const kernel_row *kernel, int64_t vec, char *text, size_t size) {
     words w = {text, size, 0};
     int64_t bytes = vec * numeric_size(r->run.in);
     text[0] = '\0';
     if (r->swapped) add(&w, "the transposed product is computed");
+    if (kernel->splits) describe_split(kernel, &w);
     describe_inputs(r, &w);
     if (r->c.copied) add(&w, "C is copied to rows and back");
     if (kernel->tensor && r->run.in == TESS_F32 && !r->rounded) add(&w, "f32 is multiplied as TF32");

@@ -7,7 +7,10 @@
  *   - an A, B or C that still does not fit is copied to the workspace (and C back)
  *   - so are an A and B of f32 that are to be multiplied as bf16 or TF32, rounded, and large ones that are not aligned
  *     to the 16 bytes that a tensor-core kernel copies at once
- * The vector kernel takes any strides. */
+ *   - for a kernel whose tiles TMA moves, A and B must begin at multiples of 16 bytes, and so must their lines: they are
+ *     copied where they do not, whatever their size; and large ones also for lines at multiples of 128 bytes. TMA rounds
+ *     to TF32 by itself
+ * The vector kernel takes any strides, and so do kernels that split f32 (split.h): their workspace is for the parts. */
 #ifndef ROUTE_H
 #define ROUTE_H
 
@@ -33,13 +36,17 @@ typedef struct route {
 tess_type route_input(const problem *what, const kernel_row *kernel);
 
 /* `params` are the kernel's, as far as they are known: with a VEC of less than 16 bytes nothing is copied for
- * its alignment. */
+ * its alignment. `data` has the addresses of A and B; NULL: they are not known yet, and taken to be aligned. */
 tess_status route_of(const problem *what, const kernel_row *kernel, const int64_t params[REGISTRY_PARAMS],
-                     route *out, sentence *why);
+                     const operands *data, route *out, sentence *why);
 
 /* The elements of the widest copies, of 16, 8 or 4 bytes, at whose multiples all lines of A and B begin; 1 if
  * they begin at multiples of none. With data: base addresses too (NULL data: strides only). */
 int route_widest(const route *r, const operands *data);
+
+/* Whether TMA can write C: its rows begin and end at multiples of 16 bytes, in every product of a batch. With data: its
+ * base address too (NULL data: sizes and strides only). */
+int route_can_store(const route *r, const operands *data);
 
 /* What is done, for the plan's sentence: "" if nothing is. `vec` is what the kernel copies at once, in
  * elements; 0: that is not worth a word. */

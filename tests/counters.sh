@@ -1,6 +1,6 @@
 #!/bin/sh
 # tests/counters.sh [BUILD]: the simulator counts what Nsight Compute has counted on the cards whose results are kept.
-# Kernels whose code has changed since, comments aside, are listed: `sh scripts/gpu.sh build counters` confirms them.
+# Kernels whose code has changed since, comments aside, are listed: `sh scripts/gpu.sh build counters counters_mma` confirms them.
 set -u
 cd "$(dirname "$0")/.." || exit
 . tests/lib.sh
@@ -52,28 +52,39 @@ if "$tool" join "$work/run.csv" "$work/short.csv" >/dev/null 2>&1; then fail "a 
 hash=$("$tool" hash simt_05_shared)
 head -n 1 "$work/joined.csv" >"$work/card.csv"
 echo "simt_05_shared,$hash,TILE=16,f32,256,256,256,65536,262144,2048,8192,655360,65536,0,786439,7,65536,0,786432,65536,,,16777216" >>"$work/card.csv"
-"$tool" check "$work/card.csv" >"$work/said" 2>&1
+"$tool" check "$work/card.csv" simt >"$work/said" 2>&1
 try "an H200's counters are confirmed" grep -qx '11 passed, 0 failed' "$work/said"
 try "one shape is not enough" test "$(grep -c '^not yet confirmed' "$work/said")" = "$(ls kernels/simt_*.cu | wc -l)"
-# noticed WHAT SED SENTENCE: the file, changed by sed, fails with that sentence.
+# noticed WHAT SED SENTENCE [FAMILY FILE]: the file, changed by sed, fails with that sentence.
 noticed() {
-    sed "$2" "$work/card.csv" >"$work/wrong.csv"
-    if "$tool" check "$work/wrong.csv" >"$work/said" 2>&1; then fail "$1 is not noticed"
+    sed "$2" "$work/${5:-card}.csv" >"$work/wrong.csv"
+    if "$tool" check "$work/wrong.csv" "${4:-simt}" >"$work/said" 2>&1; then fail "$1 is not noticed"
     else try "$1 is named" grep -q "$3" "$work/said"; fi
 }
 noticed "a wrong counter" 's/,262144,/,262145,/' 'global_load_sectors is 262145 on the card, 262144 in the simulator'
 noticed "a conflict" 's/,786439,7,/,786439,8,/' 'shared_load_conflicts is 1 on the card, 0 in the simulator'
 noticed "a counter that is missing" 's/,262144,/,,/' 'there is no load_sectors'
 sed 's/^simt_05_shared,./simt_05_shared,x/' "$work/card.csv" >"$work/other.csv"
-"$tool" check "$work/other.csv" >"$work/said" 2>&1
+"$tool" check "$work/other.csv" simt >"$work/said" 2>&1
 try "what was counted of other code is not compared" grep -qx '0 passed, 0 failed' "$work/said"
 
-for card in bench/results/*/counters.csv; do
-    [ -e "$card" ] || card='no counters of a card are kept'
-    "$tool" check "$card" >"$work/said" 2>&1 || { fail "$card:"; sed 's/^/    /' "$work/said" | head -n 60; }
-    counts=$(tail -n 1 "$work/said")
-    passed=$((passed + ${counts%% passed*}))
-    unconfirmed=$(sed -n 's/^not yet confirmed on a card: //p' "$work/said" | tr '\n' ' ')
-    [ -z "$unconfirmed" ] || skip "$card: not yet confirmed on a card: $unconfirmed"
+# Of a kernel for tensor cores, as Nsight's columns would have it: what the simulator counts, shared among them.
+head -n 1 "$work/joined.csv" >"$work/mma.csv"
+echo "mma_02_shared,$("$tool" hash mma_02_shared),BM=128 BN=128 KSTEPS=2 WM=64 WN=32 AT=0 BT=0 VEC=8,bf16,256,256,256,1024,16384,2048,4096,2048,2048,0,14336,0,10240,4096,2048,10240,0,0,0,3072,12288,0,8192,0" >>"$work/mma.csv"
+"$tool" check "$work/mma.csv" mma >"$work/said" 2>&1
+try "a kernel for tensor cores is compared" grep -qx '11 passed, 0 failed' "$work/said"
+noticed "an mma too many" 's/,8192,/,8193,/' 'mma_instructions is 8193 on the card, 8192 in the simulator' mma mma
+noticed "a conflict of ldmatrix" 's/,12288,0,/,12290,0,/' 'shared_load_conflicts is 2 on the card, 0 in the simulator' mma mma
+noticed "an ldmatrix that is not counted" 's/,3072,/,,/' 'there is no ldmatrix_instructions' mma mma
+
+for file in counters:simt counters-mma:mma; do
+    for card in bench/results/*/"${file%:*}.csv"; do
+        [ -e "$card" ] || card="no ${file%:*}.csv of a card is kept"
+        "$tool" check "$card" "${file#*:}" >"$work/said" 2>&1 || { fail "$card:"; sed 's/^/    /' "$work/said" | head -n 60; }
+        counts=$(tail -n 1 "$work/said")
+        passed=$((passed + ${counts%% passed*}))
+        unconfirmed=$(sed -n 's/^not yet confirmed on a card: //p' "$work/said" | tr '\n' ' ')
+        [ -z "$unconfirmed" ] || skip "$card: not yet confirmed on a card: $unconfirmed"
+    done
 done
 finish counters

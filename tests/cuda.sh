@@ -98,6 +98,44 @@ tensor() {
 }
 tensor
 
+# Kernels for sm_90: the planner takes them there and nowhere else, and only where the driver makes tensor maps.
+hopper() {
+    top=wgmma_07_edges
+    run 0 bench auto --device cuda --sizes 128 --samples 1 --peer none --type bf16
+    says 'the planner takes them' 'auto:wgmma_06_turns'
+    run 0 bench auto --device cuda --sizes 131 --samples 1 --peer none --type bf16
+    says 'what is not aligned is copied' 'A and B are copied to aligned rows first'
+    says 'and C is written without TMA' 'STORE=0'
+    says 'what hangs over has a rung of its own' "auto:$top"
+    run 0 bench auto --device cuda --sizes 128 --samples 1 --peer none --compute tf32
+    says 'TMA rounds to TF32' 'B is copied to columns first; f32 is multiplied as TF32'
+    run 0 verify $top --device cuda --count 8 --max-size 60 --csv -
+    says 'f32 is verified as TF32' 'PASS,tf32'
+    for architecture in 80 100; do
+        export STANDIN_ARCHITECTURE=$architecture
+        run 1 bench $top --device cuda $quick --peer none --type bf16
+        says 'another card' "$top is for sm_90 alone, but stand-in GPU is sm_$architecture"
+        run 0 bench auto --device cuda --sizes 128 --samples 1 --peer none --type bf16
+        says 'the planner knows' 'auto:mma_07_raster'
+    done
+    unset STANDIN_ARCHITECTURE
+    mkdir "$work/older"
+    ln -s "$standin"/* "$work/older"
+    rm "$work/older/libcuda.so.1"
+    (
+        cd tests/standin || exit
+        ${CC:-cc} -shared -fPIC -fvisibility=hidden -D_GNU_SOURCE -I../../include -pthread -o "$work/older/libcuda.so.1" \
+            cuda.c cuda_kernels.c cuda_streams.c compute.c ../oracle.c -lm
+    ) || fail 'the older driver'
+    TESSERA_LIBRARY_PATH=$work/older
+    run 0 bench auto --device cuda --sizes 128 --samples 1 --peer none --type bf16
+    says 'a driver without tensor maps' 'auto:mma_07_raster'
+    run 1 bench $top --device cuda $quick --peer none --type bf16
+    says 'what is missing' "$top needs cuTensorMapEncodeTiled, which this CUDA driver (13.0) does not have"
+    TESSERA_LIBRARY_PATH=$standin
+}
+hopper
+
 for library in libnvrtc.so.13 libcublas.so.13; do
     mkdir "$work/without-$library"
     ln -s "$standin"/* "$work/without-$library"

@@ -85,6 +85,7 @@ edited() {
 edited docs/LADDER.md '/^| simt_09_tile2d |/s/ |$/9 |/'
 edited docs/MODEL.md '/^| simt_05_shared |/s/ %/9 %/'
 edited README.md '/^| simt_12_pipelined |/s/ |$/9 |/'
+edited docs/BENCHMARKING.md '/^| f32, 4096 |/s/ |$/9 |/'
 edited docs/ladder.svg 's/H200/H100/'
 edited bench/published/documents.csv 's/,6436,/,6437,/'
 
@@ -116,6 +117,31 @@ awk -F, '
         if (spilled != "0") print "simt_08_strided4x4 spills: " spilled
     }' bench/model/explained.csv >"$work/claims"
 none "claims of docs/LADDER.md that the counters do not bear out" "$work/claims"
+
+# And of the H200's: which of two is faster, and by how much at least.
+(
+    results=bench/results/h200
+    . scripts/csv.sh
+    plain_csv $results/ladder-f32.csv $results/documents.csv | awk -F, '
+        $1 == "schema" { for (i = 1; i <= NF; i++) column[$i] = i; next }
+        $column["h2d_ms"] == "" && $column["type"] == "f32" { rate[$column["kernel"] " " $column["params"], $column["m"]] = $column["gflops"] }
+        function claim(faster, slower, size, least, most,    times) {
+            times = rate[slower, size] > 0 ? rate[faster, size] / rate[slower, size] : 0
+            if (times < least || times > most) printf "%s is %.2f times as fast as %s at %d\n", faster, times, slower, size
+        }
+        END {
+            claim("simt_05_shared TILE=32", "simt_05_shared TILE=16", 8192, 1.1, 1.3)
+            claim("simt_05_shared TILE=32", "simt_05_shared TILE=16", 16384, 1.1, 1.3)
+            claim("simt_10_vectorized ", "simt_10_vectorized PAD=5", 4096, 1.05, 1.2)
+            for (size = 512; size <= 2048; size *= 2) {
+                claim("simt_02_coalesced BX=16 BY=16", "simt_03_unrolled BX=16 BY=16", size, 0.94, 1.06)
+                claim("simt_05_shared TILE=16", "simt_02_coalesced BX=16 BY=16", size, 1.3, 1.5)
+                claim("simt_07_tile1d BM=32 BN=32 BK=32 TM=4", "simt_05_shared TILE=32", size, 1.65, 1.85)
+                claim("simt_06_prefetched ", "simt_06_prefetched TILE=32 PAD=1", size, 1.15, 1.35)
+            }
+        }'
+) >"$work/claims"
+none "claims of docs/LADDER.md that the H200 does not bear out" "$work/claims"
 
 # ---- Sources ----
 

@@ -99,6 +99,12 @@ explain 0 "a type that the rung before does not take" 9 --size 128 --type f16
 has "a type that the rung before does not take" "not checked: the rung before does not take this type"
 explain 0 "a kernel beside the ladder" 401 --shape 1x256x128
 
+# What cannot be simulated is told without counters.
+explain 0 "a kernel for Hopper alone" wgmma_01_tma --type bf16
+for text in 'run it on an sm_90 card' 'columns of C of a block' 'change    '; do has "a kernel for Hopper alone" "$text"; done
+refuse "parameters that it does not take" "BN == 64" wgmma_01_tma --params BN=100
+refuse "a comparison with it" "which the simulator does not have" 9 --size 128 --against wgmma_01_tma
+
 TESSERA_LIBRARY_PATH=$work "$tessera" explain 9 --size 128 >"$work/out" 2>"$work/said" || fail "explain without NVRTC"
 has "explain without NVRTC" "guessed from the results of a thread"
 

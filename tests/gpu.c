@@ -146,11 +146,13 @@ static int is_listed(const char *types, const char *name) {
 
 GPU_TEST(gpu_kernels_by_name) {
     tess_context *ctx = gpu_open();
-    if (!ctx) return;
+    tess_device_info device;
+    if (!ctx || !CHECK_STATUS(tess_device_facts(ctx, &device), TESS_OK, ctx)) return;
     for (int i = 0; i < tess_count_kernels(); i++) {
         tess_kernel_info info;
         CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL);
         if (strcmp(info.device, "gpu") != 0 || info.number == 0) continue;
+        if (strcmp(info.needs, "sm_90 alone") == 0 && strcmp(device.isa, "sm_90a") != 0) continue;
         int taken = 0;
         tess_options options = {.kernel = info.name};
         for (sampling s = sampling_start(30, 100, 1.0); sampling_next(&s);) {

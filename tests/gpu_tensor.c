@@ -11,7 +11,7 @@ static void each_kernel(tess_context *ctx, void (*try)(tess_context *ctx, const 
     for (int i = 0; i < tess_count_kernels(); i++) {
         tess_kernel_info info;
         CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL);
-        if (strncmp(info.name, "mma_", 4) == 0) try(ctx, info.name);
+        if (strncmp(info.name, "mma_", 4) == 0 || strncmp(info.name, "wgmma_", 6) == 0) try(ctx, info.name);
     }
 }
 
@@ -108,6 +108,7 @@ GPU_TEST(gpu_tensor_unaligned_and_large) {
     if (!ctx) return;
     try_unaligned(ctx, "mma_03_async");
     try_unaligned(ctx, "mma_07_raster");
+    try_unaligned(ctx, "wgmma_07_edges");
     tess_close(ctx);
 }
 
@@ -186,7 +187,7 @@ GPU_TEST(gpu_tf32_by_the_planner) {
         }
     tess_matrix A = tess_view_row_major(TESS_F32, 64, 64, NULL, 0);
     tess_plan *plan = NULL;
-    tess_options options = {.compute = TESS_COMPUTE_TF32};
+    tess_options options = {.kernel = "mma_07_raster", .compute = TESS_COMPUTE_TF32};
     if (CHECK_STATUS(tess_plan_gemm(ctx, &A, &A, &A, NULL, &options, &plan), TESS_OK, ctx))
         CHECK(strstr(tess_plan_sentence(plan), "A and B are rounded to TF32 first"), "%s",
               tess_plan_sentence(plan));

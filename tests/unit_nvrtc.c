@@ -38,7 +38,7 @@ static const int architectures[] = {90, 75, 80, 86, 89, 100, 120};
 /* What the documents sweep, beside the defaults, for the first architecture (the long tier: for all). A
  * row without the parameter has no such variant. */
 static const struct {
-    const char *params, *kernel; /* NULL: any */
+    const char *params, *kernel; /* how its name begins; NULL: any */
 } variants[] = {
     {"", NULL},
     {"VEC=1", NULL},
@@ -48,6 +48,13 @@ static const struct {
     {"PAD=5", "simt_10_vectorized"},
     {"COARSE=2", NULL},
     {"AT=1,BT=1", NULL},
+    {"KSTEPS=4,STAGES=3", "mma_07"},
+    {"AT=1", "wgmma_"},
+    {"BT=1", "wgmma_"},
+    {"STORE=0", "wgmma_"},
+    {"STORE=0", "split_01"},
+    {"BN=128,STAGES=6", "split_01"},
+    {"BN=64,STAGES=8,CM=1", "split_02"},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], MOST_WORKERS = 8 };
 
@@ -109,17 +116,30 @@ static int take_variant(const kernel_row *row, tess_type in, int variant, int64_
     registry_defaults(row, in, defaults);
     memcpy(params, defaults, sizeof defaults);
     if (text[0] == '\0') return 1;
-    return (!kernel || strcmp(kernel, row->info.name) == 0) && has_param(row, text) &&
+    return (!kernel || strncmp(kernel, row->info.name, strlen(kernel)) == 0) && has_param(row, text) &&
            registry_parse_params(row, text, params, &why) == TESS_OK &&
            memcmp(params, defaults, sizeof defaults) != 0 && takes_order(row, in, params) &&
            launch_shape_of(row, in, params, &shape, &why) == TESS_OK;
 }
 
-/* Kernels for tensor cores take long to compile, and differ little. The first and the last rung are compiled in every
- * type and order; the others as bf16, f32 and i8, and away from the first architecture as bf16 for two more. */
+/* Whether it is the first or the last rung with numbers of that hundred. */
+static int ends_ladder(const kernel_row *row) {
+    const kernel_row *other;
+    int before = 0, after = 0;
+    for (int i = 0; (other = registry_row(i)) != NULL; i++) {
+        if (!other->block || other->info.number / 100 != row->info.number / 100) continue;
+        before += other->info.number < row->info.number;
+        after += other->info.number > row->info.number;
+    }
+    return before == 0 || after == 0;
+}
+
+/* Kernels for tensor cores take long to compile, and differ little. The first and the last rung of a ladder are compiled
+ * in every type, and as bf16 in every order; the others as bf16, f32 and i8, and away from the first architecture as bf16
+ * for two more. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (!row->tensor || harness_tier() == TIER_LONG) return 0;
-    int whole = strcmp(row->info.name, "mma_01_wmma") == 0 || strcmp(row->info.name, "mma_07_raster") == 0;
+    int whole = ends_ladder(row);
     tess_type usual = architecture < registry_architecture(row, TESS_BF16) ? TESS_F16 : TESS_BF16;
     int is_usual = in == usual && out == usual;
     if (architecture != architectures[0])
@@ -134,7 +154,9 @@ static void compile_row(share *s, const kernel_row *row, int architecture) {
     snprintf(file, sizeof file, "%s.cu", row->info.name);
     for (int p = 0; p < PRODUCTS; p++) {
         if (!registry_takes(row, products[p].in, products[p].out)) continue;
-        if (architecture < registry_architecture(row, products[p].in)) continue;
+        sentence ignored;
+        if (registry_check_architecture(row, products[p].in, architecture, "it", &ignored) != TESS_OK)
+            continue;
         int swept = architecture == architectures[0] || harness_tier() == TIER_LONG;
         for (int v = 0; v < (swept ? VARIANTS : 1); v++) {
             if (is_spared(row, products[p].in, products[p].out, architecture, v)) continue;
@@ -152,12 +174,13 @@ static void compile_row(share *s, const kernel_row *row, int architecture) {
 /* The files that are no rungs: what goes on beside a product, and measurements. */
 static void compile_helpers(share *s, int architecture) {
     for (const kernel_file *f = kernel_files; f->name; f++) {
-        int moves = strcmp(f->name, "move.cu") == 0, measures = strcmp(f->name, "measure.cu") == 0;
+        int moves = strcmp(f->name, "move.cu") == 0, measures = strcmp(f->name, "measure.cu") == 0,
+            splits = strcmp(f->name, "split_prepare.cu") == 0 && architecture == 90;
         for (int p = 0; p < PRODUCTS; p++) {
             jit_request r = {.file = f->name,
                              .type = jit_type_macro(products[p].in, products[p].out),
                              .architecture = architecture};
-            if (moves || (measures && p < 2)) compile_one(s, &r, NULL);
+            if (moves || (measures && p < 2) || (splits && p == 0)) compile_one(s, &r, NULL);
         }
     }
 }

@@ -9,13 +9,15 @@
 #include "../src/numeric.h"
 #include "../src/product.h"
 
+#define ORDER_PARAMS                                                \
+    "#ifndef AT\n#define AT 0 /* 1: A lies in columns */\n#endif\n" \
+    "#ifndef BT\n#define BT 0 /* 1: B lies in columns */\n#endif\n"
+
 /* A row like those of the ladder, with the parameters that routes set. */
 static const kernel_row *tensor_row(int k_major) {
     static kernel_source source;
     static kernel_row rows[2];
-    static const char text[] = "/* test_01_tensor: for tensor cores */\n"
-                               "#ifndef AT\n#define AT 0 /* 1: A lies in columns */\n#endif\n"
-                               "#ifndef BT\n#define BT 0 /* 1: B lies in columns */\n#endif\n"
+    static const char text[] = "/* test_01_tensor: for tensor cores */\n" ORDER_PARAMS
                                "#ifndef VEC\n#define VEC 8 /* elements of one copy */\n#endif\n";
     sentence why = {""};
     CHECK(kernel_source_parse("test_01_tensor.cu", text, &source, &why) == TESS_OK, "%s", why.text);
@@ -28,6 +30,22 @@ static const kernel_row *tensor_row(int k_major) {
                                  .k_major = k_major,
                                  .source = &source};
     return &rows[k_major];
+}
+
+/* A row like those whose tiles TMA moves. */
+static const kernel_row *tma_row(void) {
+    static kernel_source source;
+    static kernel_row row;
+    static const char text[] = "/* test_02_tma: by TMA */\n" ORDER_PARAMS
+                               "#ifndef STORE\n#define STORE 1 /* TMA writes C */\n#endif\n"
+                               "#ifndef CM\n#define CM 1 /* blocks of a cluster */\n#endif\n";
+    sentence why = {""};
+    CHECK(kernel_source_parse("test_02_tma.cu", text, &source, &why) == TESS_OK, "%s", why.text);
+    row = *tensor_row(1);
+    row.info.name = "test_02_tma", row.info.params = source.params;
+    row.architecture = 90, row.source = &source;
+    row.box = "128, 32 + 32*BT, 16", row.cluster = "CM";
+    return &row;
 }
 
 enum order { ROWS, COLUMNS, NEITHER, ORDERS };
@@ -89,10 +107,10 @@ static void check_layout(const layout *l, const kernel_row *row) {
     route way;
     sentence why = {""};
     int swapped = l->c == COLUMNS, along_k = row->k_major && tess_type_size(l->in) != 2;
-    int rounded = along_k && l->in == TESS_F32; /* to TF32, which takes a copy */
+    int rounded = along_k && l->in == TESS_F32 && !row->box; /* to TF32, which takes a copy */
     enum order a = swapped ? turned(l->b) : l->a, b = swapped ? turned(l->a) : l->b;
-    if (!CHECK(route_of(&decided.what, row, decided.params, &way, &why) == TESS_OK, "%s: %s", text_of(l),
-               why.text))
+    if (!CHECK(route_of(&decided.what, row, decided.params, NULL, &way, &why) == TESS_OK, "%s: %s",
+               text_of(l), why.text))
         return;
     CHECK(way.swapped == swapped, "%s: swapped is %d", text_of(l), way.swapped);
     CHECK(way.c.copied == (l->c == NEITHER) && way.run.c_col == 1, "%s: C copied: %d", text_of(l),
@@ -128,6 +146,8 @@ TEST(route_every_layout_of_tensor_kernels) {
                             TESS_COMPUTE_DEFAULT};
                 if (l.in == TESS_F32) l.compute = TESS_COMPUTE_TF32;
                 check_layout(&l, tensor_row(k_major));
+                l.m = 32, l.n = 48, l.k = 64, l.pad = 16; /* aligned, which TMA needs */
+                check_layout(&l, tma_row());
             }
 }
 
@@ -140,7 +160,7 @@ TEST(route_copies_do_not_overlap) {
         plan decided = plan_of(&l, row);
         route way;
         sentence why = {""};
-        if (!CHECK(route_of(&what, row, decided.params, &way, &why) == TESS_OK, "%s", why.text)) return;
+        if (!CHECK(route_of(&what, row, decided.params, NULL, &way, &why) == TESS_OK, "%s", why.text)) return;
         int64_t a = 37 * 48 * batch, b = 29 * 48 * batch, c = 37 * 32 * 4 * batch;
         CHECK(way.run.a_row == 48 && way.run.b_col == 48 && way.run.c_row == 32,
               "lines are %lld, %lld and %lld apart", (long long)way.run.a_row, (long long)way.run.b_col,
@@ -153,6 +173,20 @@ TEST(route_copies_do_not_overlap) {
                   way.c.at >= way.b.at + b && way.workspace >= way.c.at + c,
               "copies at %lld, %lld and %lld of %lld bytes", (long long)way.a.at, (long long)way.b.at,
               (long long)way.c.at, (long long)way.workspace);
+    }
+}
+
+/* Lines as long as one of the cache begin where one of those does. */
+TEST(route_copies_of_long_lines) {
+    for (int64_t k = 60; k <= 70; k++) {
+        layout l = {TESS_F16, TESS_F16, 3, 5, k, 1, 1, NEITHER, ROWS, ROWS, TESS_COMPUTE_DEFAULT};
+        plan decided = plan_of(&l, tensor_row(1));
+        route way;
+        sentence why;
+        CHECK(route_of(&decided.what, decided.kernel, decided.params, NULL, &way, &why) == TESS_OK, "%s",
+              why.text);
+        CHECK(way.run.a_row == (k <= 64 ? 64 : 128), "lines of %lld elements are %lld apart", (long long)k,
+              (long long)way.run.a_row);
     }
 }
 
@@ -208,7 +242,7 @@ TEST(route_widest_copies) {
                          (void *)(uintptr_t)8192, NULL, 1, 0};
         route way;
         sentence why;
-        CHECK(route_of(p, decided.kernel, decided.params, &way, &why) == TESS_OK, "%s", why.text);
+        CHECK(route_of(p, decided.kernel, decided.params, NULL, &way, &why) == TESS_OK, "%s", why.text);
         int64_t size = (int64_t)tess_type_size(l.in), want = 16 / size;
         while (want > 1 && (want * size < 4 || !allows(&way, &data, want)))
             want = want * size > 4 ? want / 2 : 1;
@@ -223,10 +257,171 @@ TEST(route_widest_copies) {
           seen[16]);
 }
 
+/* ---- TMA ---- */
+
+/* Whatever a product is, what the kernel gets has lines that TMA can move. */
+TEST(route_lines_suit_tma) {
+    static const tess_type types[][2] = {{TESS_F16, TESS_F32}, {TESS_I8, TESS_I32}, {TESS_F32, TESS_F32}};
+    test_rng *rng = test_random();
+    int copied = 0, taken = 0, stored = 0, plain = 0;
+    for (int i = 0; i < 3000; i++) {
+        const tess_type *type = types[i % 3];
+        layout l = {type[0],
+                    type[1],
+                    rng_range(rng, 1, 4),
+                    rng_range(rng, 1, 4),
+                    rng_range(rng, 1, 40),
+                    16 * rng_range(rng, 0, 1) + rng_range(rng, 0, 1),
+                    rng_range(rng, 1, 2),
+                    (enum order)rng_range(rng, 0, 2),
+                    (enum order)rng_range(rng, 0, 2),
+                    (enum order)rng_range(rng, 0, 2),
+                    type[0] == TESS_F32 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
+        plan decided = plan_of(&l, tma_row());
+        problem *p = &decided.what;
+        int64_t *strides[] = {&p->a_row, &p->a_col, &p->batch.stride_a,
+                              &p->b_row, &p->b_col, &p->batch.stride_b};
+        for (int s = 0; s < 6; s++) {
+            if (rng_range(rng, 0, 3) == 0) *strides[s] = -*strides[s];
+            if (rng_range(rng, 0, 3) == 0) *strides[s] *= 16;
+            if (rng_range(rng, 0, 9) == 0) *strides[s] = 0;
+        }
+        route way;
+        sentence why;
+        CHECK(route_of(p, decided.kernel, decided.params, NULL, &way, &why) == TESS_OK, "%s", why.text);
+        const problem *r = &way.run;
+        int64_t unit = 16 / (int64_t)tess_type_size(r->in), lines_a = way.a.by_columns ? r->k : r->m,
+                lines_b = way.b.by_columns ? r->n : r->k, line_a = way.a.by_columns ? r->a_col : r->a_row,
+                line_b = way.b.by_columns ? r->b_col : r->b_row, length_a = way.a.by_columns ? r->m : r->k,
+                length_b = way.b.by_columns ? r->k : r->n;
+        CHECK(lines_a == 1 || (line_a % unit == 0 && line_a >= length_a), "%s: lines of A are %lld apart",
+              text_of(&l), (long long)line_a);
+        CHECK(lines_b == 1 || (line_b % unit == 0 && line_b >= length_b), "%s: lines of B are %lld apart",
+              text_of(&l), (long long)line_b);
+        CHECK(l.count == 1 || (r->batch.stride_a % unit == 0 && r->batch.stride_a >= 0 &&
+                               r->batch.stride_b % unit == 0 && r->batch.stride_b >= 0),
+              "%s: matrices are %lld and %lld apart", text_of(&l), (long long)r->batch.stride_a,
+              (long long)r->batch.stride_b);
+        int64_t unit_c = 16 / (int64_t)tess_type_size(r->out);
+        int fits = (r->m == 1 || (r->c_row % unit_c == 0 && r->c_row >= r->n)) && r->n % unit_c == 0 &&
+                   (l.count == 1 || (r->batch.stride_c % unit_c == 0 && r->batch.stride_c >= 0));
+        operands data = {(void *)(uintptr_t)(4096 + 16 * (i % 2)), (void *)(uintptr_t)(4096 + i % 3),
+                         (void *)(uintptr_t)(4096 + i % 5), 1, 0};
+        route with;
+        CHECK(route_of(p, decided.kernel, decided.params, &data, &with, &why) == TESS_OK, "%s", why.text);
+        int off_a = (uintptr_t)(with.swapped ? data.b : data.a) % 16 != 0,
+            off_b = (uintptr_t)(with.swapped ? data.a : data.b) % 16 != 0;
+        CHECK(with.a.copied == (way.a.copied || off_a) && with.b.copied == (way.b.copied || off_b),
+              "%s: addresses %p and %p, A copied: %d, B copied: %d", text_of(&l), data.a, data.b,
+              with.a.copied, with.b.copied);
+        CHECK(route_can_store(&way, &data) == (fits && i % 5 == 0), "%s: C at %p can be stored", text_of(&l),
+              data.c);
+        CHECK(route_can_store(&way, NULL) == fits, "%s: C can be stored: %d", text_of(&l),
+              route_can_store(&way, NULL));
+        copied += way.a.copied, taken += !way.a.copied, stored += fits, plain += !fits;
+    }
+    CHECK(copied > 100 && taken > 100 && stored > 100 && plain > 100,
+          "%d were copied, %d taken, %d stored, %d not", copied, taken, stored, plain);
+}
+
+/* Large matrices are copied where lines of the cache do not begin with theirs; C is written as it lies. */
+TEST(route_large_matrices_for_tma) {
+    static const struct {
+        int64_t m, n, pad;
+        int copied;
+    } cases[] = {{2048, 2048, 0, 0},
+                 {2048, 2048, 8, 1},
+                 {2047, 2048, 8, 0},
+                 {2048, 2000, 8, 0},
+                 {4096, 4096, 64, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        layout l = {TESS_F16, TESS_F16, cases[i].m, cases[i].n,          256, cases[i].pad, 1,
+                    ROWS,     COLUMNS,  ROWS,       TESS_COMPUTE_DEFAULT};
+        plan decided = plan_of(&l, tma_row());
+        route way;
+        sentence why;
+        CHECK(route_of(&decided.what, decided.kernel, decided.params, NULL, &way, &why) == TESS_OK, "%s",
+              why.text);
+        CHECK(way.a.copied == cases[i].copied && way.b.copied == cases[i].copied,
+              "%s: A copied: %d, B copied: %d", text_of(&l), way.a.copied, way.b.copied);
+        CHECK(way.a.realigned == way.a.copied && (!way.a.copied || way.run.a_row % 64 == 0),
+              "%s: lines of A are %lld apart", text_of(&l), (long long)way.run.a_row);
+        CHECK(route_can_store(&way, NULL), "%s: C is not stored by TMA", text_of(&l));
+    }
+}
+
+static void expect_of(const layout *l, const kernel_row *row, const char *params, const char *route_text);
+
+TEST(route_says_what_is_done_for_tma) {
+    const tess_compute plain = TESS_COMPUTE_DEFAULT, tf32 = TESS_COMPUTE_TF32;
+    const kernel_row *row = tma_row();
+    expect_of(&(layout){TESS_F16, TESS_F16, 64, 64, 64, 0, 1, COLUMNS, ROWS, ROWS, plain}, row,
+              "AT=1 BT=0 STORE=1 CM=1", "");
+    expect_of(&(layout){TESS_F16, TESS_F16, 64, 64, 64, 1, 1, ROWS, COLUMNS, ROWS, plain}, row,
+              "AT=0 BT=1 STORE=0 CM=1",
+              "A is copied to aligned rows first; B is copied to aligned columns first");
+    expect_of(&(layout){TESS_I8, TESS_I32, 64, 64, 64, 0, 1, ROWS, ROWS, ROWS, plain}, row,
+              "AT=0 BT=1 STORE=1 CM=1", "B is copied to columns first");
+    expect_of(&(layout){TESS_F32, TESS_F32, 64, 64, 64, 0, 1, ROWS, COLUMNS, ROWS, tf32}, row,
+              "AT=0 BT=1 STORE=1 CM=1", "f32 is multiplied as TF32");
+    expect_of(&(layout){TESS_F32, TESS_F32, 64, 64, 64, 0, 1, ROWS, ROWS, NEITHER, tf32}, row,
+              "AT=0 BT=1 STORE=1 CM=1",
+              "B is copied to columns first; C is copied to rows and back; f32 is multiplied as TF32");
+}
+
+TEST(route_architecture_alone) {
+    sentence why;
+    CHECK(registry_check_architecture(tma_row(), TESS_BF16, 90, "it", &why) == TESS_OK, "%s", why.text);
+    for (int architecture = 80; architecture <= 120; architecture += 20)
+        CHECK(registry_check_architecture(tma_row(), TESS_BF16, architecture, "a card", &why) ==
+                      TESS_ERROR_KERNEL &&
+                  strstr(why.text, "test_02_tma is for sm_90 alone, but a card is sm_"),
+              "%s", why.text);
+    CHECK(registry_check_architecture(tensor_row(0), TESS_BF16, 75, "a card", &why) == TESS_ERROR_KERNEL &&
+              strcmp(why.text, "test_01_tensor needs sm_80 for bf16, but a card is sm_75") == 0,
+          "%s", why.text);
+}
+
+/* Boxes and clusters are formulas of the row; grids are whole clusters, and no more than run at once. */
+TEST(route_shapes_and_grids_for_tma) {
+    static const struct {
+        int persistent;
+        int64_t cluster, at_once;
+        unsigned grid[3], want[3];
+    } cases[] = {{0, 1, 0, {3, 2, 5}, {3, 2, 5}},     {0, 2, 0, {3, 2, 5}, {4, 2, 5}},
+                 {1, 1, 132, {3, 2, 5}, {30, 1, 1}},  {1, 1, 132, {3, 9, 5}, {132, 1, 1}},
+                 {1, 2, 133, {3, 9, 5}, {132, 1, 1}}, {1, 2, 132, {3, 3, 1}, {10, 1, 1}},
+                 {1, 4, 3, {9, 9, 1}, {4, 1, 1}},     {1, 1, 132, {1 << 20, 65535, 65535}, {132, 1, 1}}};
+    kernel_row row = *tma_row();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned grid[3];
+        memcpy(grid, cases[i].grid, sizeof grid);
+        row.persistent = cases[i].persistent;
+        launch_fit_grid(&row, (int)cases[i].cluster, cases[i].at_once, grid);
+        CHECK(memcmp(grid, cases[i].want, sizeof grid) == 0, "case %zu: grid %u, %u, %u", i, grid[0], grid[1],
+              grid[2]);
+    }
+    int64_t params[REGISTRY_PARAMS];
+    launch_shape shape;
+    sentence why;
+    registry_defaults(&row, TESS_I8, params);
+    params[registry_find_param(&row, "CM")] = 2;
+    CHECK(launch_shape_of(&row, TESS_I8, params, &shape, &why) == TESS_OK && shape.box_a == 128 &&
+              shape.box_b == 64 && shape.box_c == 16 && shape.cluster == 2,
+          "boxes of %d, %d and %d lines, clusters of %d", shape.box_a, shape.box_b, shape.box_c,
+          shape.cluster);
+    params[registry_find_param(&row, "CM")] = 0;
+    CHECK(launch_shape_of(&row, TESS_I8, params, &shape, &why) == TESS_ERROR_KERNEL &&
+              strstr(why.text, "make number 1 of \"CM\" 0"),
+          "%s", why.text);
+    CHECK(launch_shape_of(tensor_row(0), TESS_F16, params, &shape, &why) == TESS_OK && shape.cluster == 1 &&
+              shape.box_a == 0,
+          "a kernel without boxes has boxes of %d lines, clusters of %d", shape.box_a, shape.cluster);
+}
+
 /* ---- Plans ---- */
 
-static void expect(const layout *l, int k_major, const char *params, const char *route_text) {
-    const kernel_row *row = tensor_row(k_major);
+static void expect_of(const layout *l, const kernel_row *row, const char *params, const char *route_text) {
     plan decided = plan_of(l, row);
     sentence why = {""};
     char got[64];
@@ -235,6 +430,10 @@ static void expect(const layout *l, int k_major, const char *params, const char 
     CHECK(strcmp(got, params) == 0, "%s: %s, not %s", text_of(l), got, params);
     CHECK(strcmp(decided.route, route_text) == 0, "%s: \"%s\", not \"%s\"", text_of(l), decided.route,
           route_text);
+}
+
+static void expect(const layout *l, int k_major, const char *params, const char *route_text) {
+    expect_of(l, tensor_row(k_major), params, route_text);
 }
 
 TEST(route_says_what_is_done) {

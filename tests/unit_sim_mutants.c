@@ -50,11 +50,15 @@ static const mutation mutations[] = {
     {"a guard shifted", "< there", "<= there", NULL, 0},
     {"a guard shifted", "i < lines &&", "i <= lines &&", NULL, 0},
     {"a guard shifted", "j < length", "j <= length", NULL, 0},
-    {"a guard shifted", "present = length - s->piece", "present = length - s->piece + 1", NULL, 0},
-    {"another swizzle", "(a_at ^ step * 32)", "(a_at + step * 32)", NULL, 1},
-    {"another swizzle", "(b_at ^ j * 32)", "(b_at + j * 32)", NULL, 1},
+    {"a guard shifted", "present = length * SIZE - s->piece", "present = length * SIZE - s->piece + SIZE",
+     NULL, 0},
+    {"another swizzle", "(a ^ step * 32)", "(a + step * 32)", NULL, 1},
+    {"another swizzle", "(b ^ j * 32)", "(b + j * 32)", NULL, 1},
     {"another stage", "stages + slot * STAGE", "stages + last * STAGE", "acc_t *stage", 0},
-    {"fragments of another step", "stage, a_at, b_at, step)", "stage, a_at, b_at, 0)", NULL, 1},
+    {"another stage", "sums, a + used,", "sums, a + filled,", NULL, 1},
+    {"another stage", "a += onward(used);", ";", NULL, 1},
+    {"a tile not loaded", "left >= STAGES", "left > STAGES", NULL, 1},
+    {"fragments of another step", "load_fragments(&f, a, b, step)", "load_fragments(&f, a, b, 0)", NULL, 1},
 };
 
 /* The shapes a kernel is tried on: one less and one more than its tile and depth, and a whole number of
@@ -284,25 +288,64 @@ TEST(sim_mutants_of_tensor_kernels_are_found) {
     try_subjects(1, 40);
 }
 
-/* move.cu is no kernel of the registry: it is run where a view is copied, here a column-major A. */
-static void try_move(const scratch *dir, const char *text, int line) {
-    static const int64_t shape[3] = {33, 31, 35};
+/* A file that is no kernel of the registry, and a product that uses it. Another directory of kernels has the files
+ * that this takes. */
+typedef struct part {
+    const char *files[3]; /* port.h, the kernel, and the part itself */
+    const subject *how;
+    int64_t shapes[2][3];
+    int by_columns;
+    mutation mutations[3];
+} part;
+/* A column-major A is copied. */
+static const part move_part = {{"port.h", "simt_02_coalesced.cu", "move.cu"},
+                               &subjects[1],
+                               {{33, 31, 35}, {32, 32, 32}},
+                               1,
+                               {{"a barrier removed", "__syncthreads();", ";", NULL, 0},
+                                {"a guard shifted", "row < v.rows", "row <= v.rows", NULL, 0},
+                                {"a guard shifted", "col < v.cols", "col <= v.cols", NULL, 0}}};
+static const part tensor_part = {{"port.h", "mma_07_raster.cu", "tensor.h"},
+                                 &subjects[SUBJECTS - 1],
+                                 {{65, 63, 33}, {63, 66, 33}},
+                                 0,
+                                 {{"a guard shifted", "row >= g->m", "row > g->m", NULL, 0},
+                                  {"a guard shifted", "col >= g->n", "col > g->n", NULL, 0},
+                                  {"a guard shifted", "col + 1 < g->n", "col + 1 <= g->n", NULL, 0}}};
+
+static void try_part(const scratch *dir, const part *p, const char *text, int line) {
     tess_context *ctx;
-    scratch_write(dir, "move.cu", text, strlen(text));
+    char kernel[200];
+    snprintf(kernel, sizeof kernel, "%s/%s", dir->path, p->files[1]);
+    scratch_write(dir, p->files[2], text, strlen(text));
     if (!CHECK_STATUS(tess_open(&ctx, "sim:checked"), TESS_OK, NULL)) return;
     int wrong;
-    tess_status status = run_shape(ctx, "simt_02_coalesced", &subjects[1], shape, 1, &wrong);
-    CHECK(status == (line ? TESS_ERROR_DEVICE : TESS_OK), "move:%d: %s: %s", line, tess_status_name(status),
-          status ? tess_error(ctx) : "was not found");
+    tess_status status = run_shape(ctx, kernel, p->how, p->shapes[0], p->by_columns, &wrong);
+    if (status == TESS_OK) status = run_shape(ctx, kernel, p->how, p->shapes[1], p->by_columns, &wrong);
+    CHECK(status == (line ? TESS_ERROR_DEVICE : TESS_OK), "%s:%d: %s: %s", p->files[2], line,
+          tess_status_name(status), status ? tess_error(ctx) : "was not found");
     tess_close(ctx);
 }
 
-TEST(sim_mutants_of_move_are_found) {
-    static const mutation of_move[] = {{"a barrier removed", "__syncthreads();", ";", NULL, 0},
-                                       {"a guard shifted", "row < v.rows", "row <= v.rows", NULL, 0},
-                                       {"a guard shifted", "col < v.cols", "col <= v.cols", NULL, 0}};
-    static const char *const files[] = {"port.h", "simt_02_coalesced.cu", "move.cu"};
-    char why[256], *text, mutant[8000];
+static void try_mutants_of(const scratch *dir, const part *p, const char *text) {
+    size_t size = strlen(text) + 64;
+    char *mutant = test_alloc(size);
+    try_part(dir, p, text, 0);
+    for (int i = 0; i < 3; i++) {
+        const mutation *how = &p->mutations[i];
+        const char *at;
+        int n = 0;
+        for (; (at = find_place(text, NULL, how, n)) != NULL; n++) {
+            snprintf(mutant, size, "%.*s%s%s", (int)(at - text), text, how->make, at + strlen(how->find));
+            try_part(dir, p, mutant, line_number(text, at));
+        }
+        CHECK(n > 0, "%s has no '%s'", p->files[2], how->find);
+    }
+    free(mutant);
+}
+
+static void try_parts(const part *p) {
+    char why[256], *text;
     scratch dir;
     sentence problem;
     if (!module_can_trace(why)) {
@@ -311,21 +354,21 @@ TEST(sim_mutants_of_move_are_found) {
     }
     scratch_enter(&dir, "TESSERA_CACHE_DIR");
     for (int i = 0; i < 3; i++) {
-        if (!CHECK(kernel_source_read(files[i], &text, &problem) == TESS_OK, "%s", problem.text)) return;
-        scratch_write(&dir, files[i], text, strlen(text));
+        if (!CHECK(kernel_source_read(p->files[i], &text, &problem) == TESS_OK, "%s", problem.text)) return;
+        scratch_write(&dir, p->files[i], text, strlen(text));
         if (i < 2) memory_free(text);
     }
     setenv("TESSERA_KERNEL_DIR", dir.path, 1);
-    try_move(&dir, text, 0);
-    for (int i = 0; i < 3; i++) {
-        const char *at;
-        for (int n = 0; (at = find_place(text, NULL, &of_move[i], n)) != NULL; n++) {
-            snprintf(mutant, sizeof mutant, "%.*s%s%s", (int)(at - text), text, of_move[i].make,
-                     at + strlen(of_move[i].find));
-            try_move(&dir, mutant, line_number(text, at));
-        }
-    }
+    try_mutants_of(&dir, p, text);
     unsetenv("TESSERA_KERNEL_DIR");
     memory_free(text);
     scratch_leave(&dir);
+}
+
+TEST(sim_mutants_of_move_are_found) {
+    try_parts(&move_part);
+}
+
+TEST(sim_mutants_of_stores_from_tensor_cores_are_found) {
+    try_parts(&tensor_part);
 }

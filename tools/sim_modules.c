@@ -1,6 +1,6 @@
 /* sim_modules.c: makes the modules of the simulator that are built with the library: every kernel of the
- * ladder with its own parameters, for f32, f64 and i32 (those of tensor cores for bf16 to f32), plain and
- * traced.
+ * ladder with its own parameters, for f32, f64 and i32 (those of tensor cores for bf16 to f32; those for sm_90 alone are not
+ * simulated), plain and traced.
  *
  *     sim_modules build/sim.modules
  *
@@ -58,12 +58,12 @@ static void list_tasks(void) {
     const kernel_row *row;
     for (int t = 0; t < 3; t++) {
         for (int i = 0; (row = registry_row(i)) != NULL; i++)
-            if (row->block && !row->tensor && registry_takes(row, types[t], types[t]))
+            if (row->block && !row->tensor && !row->box && registry_takes(row, types[t], types[t]))
                 add_kernel(row, types[t]);
         add_task(NULL, "move.cu", types[t], types[t], NULL);
     }
     for (int i = 0; (row = registry_row(i)) != NULL; i++)
-        if (row->tensor) add_kernel(row, TESS_BF16);
+        if (row->tensor && !row->box) add_kernel(row, TESS_BF16);
 }
 
 /* Appends one module. Returns 0 if it could not be made. */

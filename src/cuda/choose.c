@@ -1,5 +1,7 @@
 /* choose.c: which kernel a product gets on a card, and its parameters. What a kernel cannot do is refused here, before
  * anything is compiled. */
+#include <math.h>
+
 #include "../product.h"
 #include "cuda.h"
 
@@ -26,12 +28,20 @@ static const tiling tilings_wide[TILINGS] = {
     {64, 64, "BM=64,BN=64,BK=16,TM=4,TN=8,STAGES=3", SOME_IDLE},
     {32, 64, "BM=32,BN=64,BK=16,TM=4,TN=4,STAGES=3", MANY_IDLE},
 };
-/* Of mma_07_raster. */
+/* Of mma_07_raster: where a block may have 100 KB of shared memory, and where it may have 144. */
+#define SMALL_TENSOR_TILES \
+    { 64, 64, "BM=64,BN=64,WM=32,WN=32,KSTEPS=4", TENSOR_CORE ", and " MANY_IDLE }
 static const tiling tilings_tensor[TILINGS] = {
     {256, 128, NULL, TENSOR_CORE},
     {128, 128, "BM=128,BN=128", TENSOR_CORE ", and " SOME_IDLE},
-    {64, 64, "BM=64,BN=64,WM=32,WN=32,KSTEPS=4", TENSOR_CORE ", and " MANY_IDLE},
+    SMALL_TENSOR_TILES,
 };
+static const tiling tilings_tensor_deep[TILINGS] = {
+    {256, 128, "KSTEPS=4,STAGES=3", TENSOR_CORE},
+    {128, 128, "BM=128,BN=128,KSTEPS=4,STAGES=3", TENSOR_CORE ", and " SOME_IDLE},
+    SMALL_TENSOR_TILES,
+};
+enum { DEEP_SHARED = 144 << 10 };
 
 static double tiles_of(const problem *what, int rows, int cols) {
     return (double)((what->m + rows - 1) / rows) * (double)((what->n + cols - 1) / cols) *
@@ -51,9 +61,72 @@ static int may_use_tensor_cores(const problem *what) {
     return what->in == TESS_F16 || what->in == TESS_BF16 || what->in == TESS_I8;
 }
 
+/* Of wgmma_06_turns and wgmma_07_edges: columns of a tile of 128 rows, and the time that a block takes for it. As many
+ * stages as fit the shared memory of an sm_90. */
+typedef struct hopper_tiling {
+    int cols;
+    double time;
+    const char *params, *reason;
+} hopper_tiling;
+#define HOPPER "wgmma with tiles that TMA brings is the fastest for this type"
+static const hopper_tiling tilings_hopper[] = {
+    {256, 1.0, "BN=256,STAGES=4", HOPPER},
+    {192, 0.78, "BN=192,STAGES=4,TURN=0",
+     HOPPER ", and tiles of 192 columns give multiprocessors the most equal work"},
+    {128, 0.56, "BN=128,STAGES=6,TURN=0",
+     HOPPER ", and tiles of 128 columns give multiprocessors the most equal work"},
+    {64, 0.33, "BN=64,STAGES=8,TURN=0", HOPPER ", and larger tiles would leave multiprocessors idle"},
+};
+enum {
+    HOPPER_TILINGS = sizeof tilings_hopper / sizeof *tilings_hopper,
+    HOPPER_ROWS = 128,
+    HOPPER_LEAST = 64
+};
+
+/* Tiles along one side, and whether up to 64 rows or columns hang over the last of them: those cost less. */
+static double tiles_along(int64_t size, int tile, int *over) {
+    int64_t left = size % tile,
+            narrow = left > 0 && left <= HOPPER_LEAST && size > tile && tile > HOPPER_LEAST;
+    if (narrow) *over = 1;
+    return (double)(size / tile + (left > 0 && !narrow));
+}
+
+/* Rounds of tiles that multiprocessors compute, one each at a time; what hangs over takes about half of one. */
+static double rounds_of(const problem *run, int cols, int sms, int *over) {
+    *over = 0;
+    double tiles = tiles_along(run->m, HOPPER_ROWS, over) * tiles_along(run->n, cols, over);
+    return ceil(tiles * (double)run->batch.count / sms) + (*over ? 0.5 : 0);
+}
+
+/* The width whose rounds take the least time together. The kernel may compute the transposed product. Products of few
+ * tiles, or narrower than a tile, are not for it. */
+static choice choose_hopper(const cuda_device *self, const problem *what) {
+    problem run = *what;
+    int sms = self->facts->gpu.sms, best_over = 0;
+    if (what->c_col != 1 && what->c_row == 1) run.m = what->n, run.n = what->m;
+    if (run.m < HOPPER_LEAST || run.n < HOPPER_LEAST ||
+        tiles_of(&run, HOPPER_ROWS, tilings_hopper[HOPPER_TILINGS - 1].cols) < 0.25 * sms)
+        return (choice){NULL, NULL, NULL};
+    const hopper_tiling *best = NULL;
+    double least = 0;
+    for (int i = 0; i < HOPPER_TILINGS; i++) {
+        const hopper_tiling *t = &tilings_hopper[i];
+        int over;
+        double time = rounds_of(&run, t->cols, sms, &over) * t->time;
+        if (!best || time < least) best = t, least = time, best_over = over;
+    }
+    return (choice){best_over ? "wgmma_07_edges" : "wgmma_06_turns", best->params, best->reason};
+}
+
 static choice choose_tensor(const cuda_device *self, const problem *what) {
+    if (self->facts->architecture == 90 && driver.cuTensorMapEncodeTiled) {
+        choice chosen = choose_hopper(self, what);
+        if (chosen.kernel) return chosen;
+    }
     if (self->facts->architecture >= 80) {
-        const tiling *t = choose_tiling(tilings_tensor, what, self->facts->gpu.sms);
+        int deep = self->facts->gpu.shared_per_block_most >= DEEP_SHARED;
+        const tiling *t =
+            choose_tiling(deep ? tilings_tensor_deep : tilings_tensor, what, self->facts->gpu.sms);
         return (choice){"mma_07_raster", t->params, t->reason};
     }
     if (what->in == TESS_F16 || what->in == TESS_I8)
@@ -89,12 +162,12 @@ static tess_status check_card(const cuda_device *self, const plan *decided, sent
     const kernel_row *kernel = decided->kernel;
     const tess_gpu_info *gpu = &self->facts->gpu;
     tess_type in = route_input(&decided->what, kernel);
-    int least = registry_architecture(kernel, in);
-    if (least > self->facts->architecture)
-        return status_fail(why, TESS_ERROR_KERNEL, "%s needs sm_%d%s%s, but %s is sm_%d", kernel->info.name,
-                           least, least > kernel->architecture ? " for " : "",
-                           least > kernel->architecture ? tess_type_name(in) : "", self->facts->model,
-                           self->facts->architecture);
+    TRY(registry_check_architecture(kernel, in, self->facts->architecture, self->facts->model, why));
+    if (kernel->box && !driver.cuTensorMapEncodeTiled)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "%s needs cuTensorMapEncodeTiled, which this CUDA driver (%d.%d) does not have; "
+                           "install one for CUDA 12 or later",
+                           kernel->info.name, gpu->driver_version / 1000, gpu->driver_version % 1000 / 10);
     if (cuda_find_kernel(self, kernel, in, decided->what.out, decided->params)) return TESS_OK;
     launch_shape shape;
     TRY(launch_shape_of(kernel, in, decided->params, &shape, why));

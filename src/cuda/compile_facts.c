@@ -28,9 +28,8 @@ tess_status tess_compile_facts(const char *kernel, const char *params, tess_type
     if (!row->block || !registry_takes(row, type, out))
         return status_fail(why, TESS_ERROR_TYPE, "%s cannot be compiled for %s", kernel,
                            tess_type_name(type));
-    if (architecture < registry_architecture(row, type))
-        return status_fail(why, TESS_ERROR_DEVICE, "%s needs sm_%d, not sm_%d", kernel,
-                           registry_architecture(row, type), architecture);
+    if (registry_check_architecture(row, type, architecture, "what was asked for", why) != TESS_OK)
+        return TESS_ERROR_DEVICE;
     TRY(complete_params(row, params, type, values, why));
     TRY(launch_shape_of(row, type, values, &shape, why));
     const char *file = row->path;

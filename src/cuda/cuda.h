@@ -29,6 +29,7 @@ typedef struct cuda_kernel {
     launch_shape shape;
     cu_module module;
     cu_function function; /* of a kernel; helpers are looked up by name */
+    int64_t at_once;      /* of a persistent kernel: how many of its blocks the card runs at the same time */
     int spill_bytes;
     double compile_ms;
 } cuda_kernel;
@@ -52,7 +53,9 @@ typedef struct cuda_device {
     cu_stream stream; /* the caller's; NULL is CUDA's default stream */
     cuda_kernel *kernels;
     cuda_buffer workspace;
-    int workspace_lent; /* it is the caller's: it does not grow and is not freed */
+    const int32_t *way; /* on the card: the way that the last product took; NULL: it was certain beforehand */
+    tess_way certain_way; /* and is this */
+    int workspace_lent;   /* it is the caller's: it does not grow and is not freed */
     /* Workspaces that were too small. They are kept: a graph that the caller captured may still use them.
      * Each is at least twice the one before, so that they are few. */
     char *retired[CUDA_RETIRED];

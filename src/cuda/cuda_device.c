@@ -160,6 +160,14 @@ static void retire_workspaces(cuda_device *self) {
     self->workspace = (cuda_buffer){NULL, 0};
 }
 
+static tess_status read_way(device *base, tess_way *way, sentence *why) {
+    cuda_device *self = (cuda_device *)base;
+    int32_t number = (int32_t)self->certain_way;
+    if (self->way) TRY(copy(base, &number, self->way, sizeof number, why));
+    *way = (tess_way)number;
+    return TESS_OK;
+}
+
 static tess_status set_workspace(device *base, void *memory, size_t bytes, sentence *why) {
     enum { ALIGNMENT = 256 };
     cuda_device *self = (cuda_device *)base;
@@ -173,6 +181,8 @@ static tess_status set_workspace(device *base, void *memory, size_t bytes, sente
     retire_workspaces(self);
     self->workspace = (cuda_buffer){memory, bytes};
     self->workspace_lent = memory != NULL;
+    self->way = NULL;
+    self->certain_way = TESS_WAY_ONLY;
     return cuda_leave(self, TESS_OK);
 }
 
@@ -306,5 +316,6 @@ const device_ops cuda_device_ops = {
     .measure_level = cuda_measure_level,
     .facts = cuda_kernel_facts,
     .staging = staging,
+    .way = read_way,
     .state = state,
 };

@@ -17,16 +17,20 @@ static int ready, devices;
 static pid_t owner; /* the process that called cuInit */
 static char problem[512];
 
-/* Looks every function up; returns the symbol of the first that is missing, NULL if all are there. */
+/* Looks every function up; returns the symbol of the first that is missing and must not be, NULL if all are there. */
 static const char *find_functions(void *library) {
 #define DRIVER_FIND(name, symbol, ...)                    \
     do {                                                  \
         void *found = dlsym(library, symbol);             \
-        if (!found) return symbol;                        \
         memcpy(&driver.name, &found, sizeof driver.name); \
     } while (0);
+#define DRIVER_NEED(name, symbol, ...) \
+    if (!driver.name) return symbol;
     DRIVER_FUNCTIONS(DRIVER_FIND)
+    DRIVER_OPTIONAL(DRIVER_FIND)
+    DRIVER_FUNCTIONS(DRIVER_NEED)
 #undef DRIVER_FIND
+#undef DRIVER_NEED
     return NULL;
 }
 

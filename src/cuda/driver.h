@@ -64,6 +64,34 @@ typedef struct cu_copy_2d {
     size_t width, height;
 } cu_copy_2d;
 
+/* CUtensorMapDataType, and what else describes a tensor map. */
+enum {
+    CU_MAP_U8 = 0,
+    CU_MAP_I32 = 3,
+    CU_MAP_F16 = 6,
+    CU_MAP_F32 = 7,
+    CU_MAP_BF16 = 9,
+    CU_MAP_TF32 = 11, /* of f32, rounded to TF32 on the way to shared memory */
+    CU_MAP_SWIZZLE_128B = 3,
+    CU_MAP_PROMOTE_256B = 3
+};
+
+/* CUlaunchAttribute and CUlaunchConfig */
+enum { CU_LAUNCH_PROGRAMMATIC = 6 };
+typedef struct cu_launch_attribute {
+    int id, padding;
+    union {
+        int value;
+        char room[64];
+    } what;
+} cu_launch_attribute;
+typedef struct cu_launch_config {
+    unsigned grid[3], block[3], shared;
+    cu_stream stream;
+    cu_launch_attribute *attributes;
+    unsigned attribute_count;
+} cu_launch_config;
+
 /* One row per function: its name, its symbol in the library, its arguments. */
 #define DRIVER_FUNCTIONS(F)                                                                                  \
     F(cuInit, "cuInit", unsigned flags)                                                                      \
@@ -124,9 +152,18 @@ typedef struct cu_copy_2d {
     F(cuGraphDestroy, "cuGraphDestroy", cu_graph graph)                                                      \
     F(cuGraphExecDestroy, "cuGraphExecDestroy", cu_executable executable)
 
+/* Functions that older drivers lack: NULL there. */
+#define DRIVER_OPTIONAL(F)                                                                                 \
+    F(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", void *map, int type, unsigned rank, void *address, \
+      const uint64_t *dimensions, const uint64_t *strides, const unsigned *box, const unsigned *steps,     \
+      int interleave, int swizzle, int promotion, int fill)                                                \
+    F(cuLaunchKernelEx, "cuLaunchKernelEx", const cu_launch_config *config, cu_function function,          \
+      void **arguments, void **extra)
+
 typedef struct driver_table {
 #define DRIVER_FIELD(name, symbol, ...) cu_result (*name)(__VA_ARGS__);
     DRIVER_FUNCTIONS(DRIVER_FIELD)
+    DRIVER_OPTIONAL(DRIVER_FIELD)
 #undef DRIVER_FIELD
 } driver_table;
 

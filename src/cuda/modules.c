@@ -56,6 +56,17 @@ static tess_status set_attributes(cuda_device *self, const cuda_kernel *kernel, 
     return TESS_OK;
 }
 
+/* A kernel whose blocks walk over tiles has as many as the card runs at once. */
+static tess_status count_blocks(cuda_device *self, cuda_kernel *kernel, sentence *why) {
+    const launch_shape *shape = &kernel->shape;
+    int each;
+    if (!kernel->row->persistent) return TESS_OK;
+    CUDA(self, cuOccupancyMaxActiveBlocksPerMultiprocessor, &each, kernel->function,
+         shape->block_x * shape->block_y, (size_t)shape->shared);
+    kernel->at_once = (int64_t)each * self->facts->gpu.sms;
+    return TESS_OK;
+}
+
 static tess_status load_kernel(cuda_device *self, cuda_kernel *kernel, tess_type in, sentence *why) {
     char file[64];
     const char *name = kernel->row->info.name;
@@ -63,7 +74,8 @@ static tess_status load_kernel(cuda_device *self, cuda_kernel *kernel, tess_type
     TRY(launch_shape_of(kernel->row, in, kernel->params, &kernel->shape, why));
     TRY(load_module(self, kernel->row->path ? kernel->row->path : file, kernel, why));
     CUDA(self, cuModuleGetFunction, &kernel->function, kernel->module, name);
-    return set_attributes(self, kernel, why);
+    TRY(set_attributes(self, kernel, why));
+    return count_blocks(self, kernel, why);
 }
 
 static cuda_kernel *new_kernel(const kernel_row *row, const char *file, const char *type, sentence *why) {

@@ -1,8 +1,9 @@
 /* run.c: one product on device memory, as launches on a stream. Nothing here waits; nothing allocates once
  * a product of the same shape has run, so that it can be captured in a graph. */
-#include "../product.h"
+#include "../split.h"
 #include "cuda.h"
 #include "jit.h"
+#include "tensor_map.h"
 
 tess_status cuda_launch(cuda_device *self, cu_function function, const unsigned grid[3], int block_x,
                         int block_y, int shared, cu_stream stream, void *arguments, sentence *why) {
@@ -18,34 +19,90 @@ typedef struct queue {
     cu_stream stream;
 } queue;
 
+/* Where a graph may be made of such launches: since CUDA 12.3. */
+static int may_overlap(const cuda_device *self, const product_launch *launch) {
+    return (launch->row ? launch->row->dependent : launch->split != NULL) && driver.cuLaunchKernelEx &&
+           self->facts->gpu.driver_version >= 12030;
+}
+
+/* The kernel may start while the launch ahead of it still runs; it waits by itself before it touches memory. */
+static tess_status launch_dependent(queue *to, cu_function function, const unsigned grid[3],
+                                    const launch_shape *shape, void *arguments, sentence *why) {
+    void *list[] = {arguments};
+    cu_launch_attribute overlaps = {.id = CU_LAUNCH_PROGRAMMATIC, .what.value = 1};
+    cu_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
+                               .block = {(unsigned)shape->block_x, (unsigned)shape->block_y, 1},
+                               .shared = (unsigned)shape->shared,
+                               .stream = to->stream,
+                               .attributes = &overlaps,
+                               .attribute_count = 1};
+    CUDA(to->self, cuLaunchKernelEx, &config, function, list, NULL);
+    return TESS_OK;
+}
+
+static tess_status launch_function(queue *to, const product_launch *launch, cu_function function,
+                                   const unsigned grid[3], void *arguments, sentence *why) {
+    const launch_shape *shape = &launch->shape;
+    if (may_overlap(to->self, launch)) return launch_dependent(to, function, grid, shape, arguments, why);
+    return cuda_launch(to->self, function, grid, shape->block_x, shape->block_y, shape->shared, to->stream,
+                       arguments, why);
+}
+
+static void add_factors(split_gemm *to, const split_arguments *s) {
+    to->undo_a = s->a.undo;
+    to->undo_b = s->b.undo;
+    to->state = s->state;
+}
+
+static tess_status launch_kernel(queue *to, const product_launch *launch, sentence *why) {
+    cuda_kernel *kernel;
+    split_gemm with_maps;
+    unsigned grid[3] = {launch->grid[0], launch->grid[1], launch->grid[2]};
+    void *arguments = (void *)(uintptr_t)launch->arguments;
+    TRY(cuda_load_kernel(to->self, launch->row, launch->in, launch->out, launch->params, &kernel, why));
+    launch_fit_grid(launch->row, launch->shape.cluster, kernel->at_once, grid);
+    if (launch->row->box) {
+        TRY(tensor_map_arguments(to->self, launch, &with_maps.maps, why));
+        if (launch->split) add_factors(&with_maps, launch->split);
+        arguments = &with_maps;
+    }
+    return launch_function(to, launch, kernel->function, grid, arguments, why);
+}
+
 static tess_status launch_one(void *argument, const product_launch *launch, sentence *why) {
     queue *to = argument;
     cu_function function;
-    if (launch->row) {
-        cuda_kernel *kernel;
-        TRY(cuda_load_kernel(to->self, launch->row, launch->in, launch->out, launch->params, &kernel, why));
-        function = kernel->function;
-    } else {
-        TRY(cuda_load_helper(to->self, "move.cu", jit_type_macro(launch->in, launch->out), launch->entry,
-                             &function, why));
-    }
-    return cuda_launch(to->self, function, launch->grid, launch->shape.block_x, launch->shape.block_y,
-                       launch->shape.shared, to->stream, (void *)(uintptr_t)launch->arguments, why);
+    if (launch->row) return launch_kernel(to, launch, why);
+    TRY(cuda_load_helper(to->self, launch->file ? launch->file : "move.cu",
+                         jit_type_macro(launch->in, launch->out), launch->entry, &function, why));
+    return launch_function(to, launch, function, launch->grid, (void *)(uintptr_t)launch->arguments, why);
+}
+
+/* A card that is full has no room for the parts of f32: then it is multiplied without them. */
+static int can_do_without(const cuda_device *self, const kernel_row *kernel, tess_status status) {
+    return status == TESS_ERROR_MEMORY && kernel->splits && !self->workspace_lent;
 }
 
 tess_status cuda_queue(cuda_device *self, const plan *decided, const operands *data, cu_stream stream,
                        sentence *why) {
-    if (!decided->kernel->block) return cuda_peer_queue(self, decided, data, stream, why);
     queue to = {self, stream};
-    char *workspace;
-    TRY(cuda_workspace(self, decided->workspace, &workspace, why));
-    return product_run(&(product_target){&to, launch_one}, decided, data, workspace, why);
+    char *workspace = NULL;
+    int64_t bytes;
+    self->way = NULL;
+    self->certain_way = TESS_WAY_ONLY;
+    if (!decided->kernel->block) return cuda_peer_queue(self, decided, data, stream, why);
+    TRY(product_workspace(decided, data, &bytes, why));
+    tess_status status = cuda_workspace(self, bytes, &workspace, why);
+    if (status != TESS_OK && !can_do_without(self, decided->kernel, status)) return status;
+    if (decided->kernel->splits && workspace) self->way = (const int32_t *)(void *)workspace;
+    if (decided->kernel->splits && !workspace) self->certain_way = TESS_WAY_F32;
+    return product_run(&(product_target){&to, launch_one, .by_words = 1}, decided, data, workspace, why);
 }
 
 tess_status cuda_queue_scale(cuda_device *self, const problem *what, const operands *data, cu_stream stream,
                              sentence *why) {
     queue to = {self, stream};
-    return product_scale(&(product_target){&to, launch_one}, what, data, why);
+    return product_scale(&(product_target){&to, launch_one, .by_words = 1}, what, data, why);
 }
 
 /* ---- Where operands lie ---- */
@@ -121,7 +178,7 @@ static tess_status read_kernel_facts(cuda_device *self, const plan *decided, tes
                                      sentence *why) {
     route way;
     cuda_kernel *kernel;
-    TRY(route_of(&decided->what, decided->kernel, decided->params, &way, why));
+    TRY(route_of(&decided->what, decided->kernel, decided->params, NULL, &way, why));
     const problem *run = &way.run;
     TRY(cuda_load_kernel(self, decided->kernel, run->in, run->out, decided->params, &kernel, why));
     const launch_shape *shape = &kernel->shape;
@@ -134,8 +191,10 @@ static tess_status read_kernel_facts(cuda_device *self, const plan *decided, tes
     facts->shared_bytes = static_shared + shape->shared;
     facts->spill_bytes = kernel->spill_bytes;
     facts->compile_ms = kernel->compile_ms;
-    facts->blocks = ((run->m + shape->tile_rows - 1) / shape->tile_rows) *
-                    ((run->n + shape->tile_cols - 1) / shape->tile_cols) * run->batch.count;
+    facts->blocks =
+        launch_blocks(decided->kernel, shape->cluster, kernel->at_once,
+                      ((run->m + shape->tile_rows - 1) / shape->tile_rows) *
+                          ((run->n + shape->tile_cols - 1) / shape->tile_cols) * run->batch.count);
     return TESS_OK;
 }
 

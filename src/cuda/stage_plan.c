@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../numeric.h"
-#include "../route.h"
+#include "../product.h"
 #include "stage.h"
 
 /* Below this many bytes, cutting a product costs more than it hides. */
@@ -45,7 +45,8 @@ static stage_matrix matrix_of(const void *data, tess_type type, int64_t rows, in
     m.step = m.by_rows ? col_stride : row_stride;
     m.products = batch_stride == 0 ? 1 : count;
     m.batch = batch_stride;
-    m.pitch = rounded_up(m.length * m.size, 16);
+    m.pitch =
+        rounded_up(m.length * m.size, m.length * m.size < 128 ? 16 : 128); /* as copies of route.c have it */
     return m;
 }
 
@@ -160,11 +161,8 @@ static tess_status add_block(stage_job *job, const problem *p, const operands *d
     block->data.b = moved(data->b, r->col * p->b_col + r->product * p->batch.stride_b, in);
     block->data.c =
         (char *)data->c + (r->row * p->c_row + r->col * p->c_col + r->product * p->batch.stride_c) * out;
-    route way;
-    if (job->whole->kernel && job->whole->kernel->block) {
-        TRY(route_of(what, job->whole->kernel, job->whole->params, &way, why));
-        block->decided.workspace = way.workspace;
-    }
+    if (job->whole->kernel && job->whole->kernel->block)
+        TRY(product_workspace(&block->decided, &block->data, &block->decided.workspace, why));
     TRY(stage_event(job, &block->start, why));
     TRY(stage_event(job, &block->done, why));
     memset(&block->back, 0, sizeof block->back);

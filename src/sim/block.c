@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "../launch.h"
 #include "../memory.h"
+#include "../split.h"
 #include "async.h"
 #include "fragments.h"
 #include "trace.h"
@@ -214,6 +214,8 @@ static void thread_main(void) {
         if (worker->trace) trace_goes_on(worker);
         if (launch->moves)
             ((void (*)(launch_move))launch->kernel)(*(const launch_move *)launch->arguments);
+        else if (launch->splits)
+            ((void (*)(split_arguments))launch->kernel)(*(const split_arguments *)launch->arguments);
         else
             ((void (*)(launch_gemm))launch->kernel)(*(const launch_gemm *)launch->arguments);
         finish_thread(worker);

@@ -50,9 +50,9 @@ typedef struct sim_warp {
 
 /* What is run: the same for all blocks of a launch. */
 typedef struct sim_launch {
-    void (*kernel)(void); /* takes a launch_gemm or, if `moves`, a launch_move */
+    void (*kernel)(void); /* takes a launch_gemm; if `moves`, a launch_move; if `splits`, a split_arguments */
     const void *arguments;
-    int moves;
+    int moves, splits;
     unsigned grid[3];
     int block_x, block_y;
     int shared;                     /* bytes of dynamic shared memory */

@@ -116,6 +116,11 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
         return status_fail(why, TESS_ERROR_KERNEL,
                            "%s is a library for GPUs; the simulator runs kernels with a file",
                            kernel->info.name);
+    if (kernel->box)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "%s moves tiles by TMA and multiplies with wgmma, which the simulator does not "
+                           "have; run it on an sm_90 card",
+                           kernel->info.name);
     TRY(product_prepare(decided, why));
     tess_type in = route_input(&decided->what, kernel);
     int least = registry_architecture(kernel, in);
@@ -144,7 +149,7 @@ static void restore_c(const problem *what, const operands *data, const char *sav
 
 static tess_status run(device *base, const plan *decided, const operands *data, sentence *why) {
     sim_device *self = (sim_device *)base;
-    const product_target target = {self, sim_launch_one};
+    const product_target target = {.self = self, .launch = sim_launch_one};
     TRY(workspace_grow(&self->copies, (size_t)decided->workspace, "copies of the matrices", why));
     if (!self->checked) return product_run(&target, decided, data, self->copies.memory, why);
     char *saved;
@@ -165,7 +170,7 @@ static tess_status run(device *base, const plan *decided, const operands *data, 
 
 static tess_status scale(device *base, const problem *what, const operands *data, sentence *why) {
     sim_device *self = (sim_device *)base;
-    const product_target target = {self, sim_launch_one};
+    const product_target target = {.self = self, .launch = sim_launch_one};
     self->observed[0] = '\0';
     return product_scale(&target, what, data, why);
 }

@@ -100,7 +100,7 @@ tess_status sim_kernel_facts(sim_device *self, const plan *decided, tess_kernel_
     route way;
     module *m;
     const char *limit;
-    TRY(route_of(what, decided->kernel, decided->params, &way, why));
+    TRY(route_of(what, decided->kernel, decided->params, NULL, &way, why));
     product_launch launch = {.row = decided->kernel,
                              .params = decided->params,
                              .in = way.run.in,

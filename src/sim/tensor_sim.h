@@ -37,6 +37,13 @@ typedef struct sim_tensor {
 
 #define cp_async_part(to, from, bytes, present) sim_copy(to, from, (int)(bytes), (int)(present), __LINE__)
 
+/* A place in shared memory as a number: where it begins is 0. */
+typedef unsigned shared_t;
+#define shared_place(at)                      ((shared_t)((const char *)(at) - (const char *)sim_dynamic()))
+#define shared_pointer(place)                 ((void *)((char *)sim_dynamic() + (place)))
+#define cp_async_at(to, from, bytes, present) cp_async_part(shared_pointer(to), from, bytes, present)
+#define kept(value)                           (value)
+
 static SIM_UNTRACED void sim_ldmatrix(unsigned *to, const void *row, int turned, int line) {
     sim_here *here = SIM_HERE;
     sim_tensor ask = {.operation = SIM_LDMATRIX,
@@ -49,7 +56,8 @@ static SIM_UNTRACED void sim_ldmatrix(unsigned *to, const void *row, int turned,
                       .to = to};
     here->calls->tensor(here, &ask);
 }
-#define ldmatrix(to, row, turned) sim_ldmatrix(to, row, turned, __LINE__)
+#define ldmatrix(to, row, turned)      sim_ldmatrix(to, row, turned, __LINE__)
+#define ldmatrix_at(to, place, turned) ldmatrix(to, shared_pointer(place), turned)
 
 /* Infinities and NaNs have nothing to round. */
 static SIM_UNTRACED void mma_round(unsigned *words, int count) {
@@ -73,6 +81,8 @@ static SIM_UNTRACED void sim_mma(acc_t *d, const unsigned *a, const unsigned *b,
     here->calls->tensor(here, &ask);
 }
 #define mma(d, a, b) sim_mma(d, a, b, __LINE__)
+
+#define two_out(first, second) ((unsigned)TO_OUT(first) | (unsigned)TO_OUT(second) << 16)
 
 typedef struct wmma_part {
     unsigned x[4];

@@ -148,6 +148,34 @@ int standin_multiply(const standin_gemm *g, const char *names, const standin_ord
     return result;
 }
 
+/* Takes a matrix from its map: lines of `length` elements, `lines` of them, one for each of `products` products. Returns 0
+ * if the map says anything else. */
+static int take_map(const standin_map *m, int type, int64_t size, int64_t length, int64_t lines,
+                    int64_t products, const char *data, int64_t *distance, int64_t *batch) {
+    const uint64_t want[] = {(uint64_t)length, (uint64_t)lines, (uint64_t)(*batch ? products : 1)};
+    if (memcmp(want, m->dimensions, sizeof want) != 0 || m->address != data || m->type != type) return 0;
+    if (lines > 1) *distance = (int64_t)m->strides[0] / size;
+    if (want[2] > 1) *batch = (int64_t)m->strides[1] / size;
+    return m->box[0] * (uint64_t)size == 128 && m->box[2] == 1;
+}
+
+int standin_multiply_mapped(const standin_tma *t, const char *names, const standin_order *o) {
+    static const int inputs[] = {11, -1, 6, 9, -1, 0}, outputs[] = {7, -1, 6, 9, 3, -1}; /* by tess_type */
+    const pair *types = find_pair(names);
+    standin_gemm g = t->g;
+    int64_t in = (int64_t)tess_type_size(types->in), out = (int64_t)tess_type_size(types->out);
+    if (o->along_k && in != 2 && (o->at || !o->bt)) return MISALIGNED_ADDRESS;
+    int good = take_map(&t->a.map, inputs[types->in], in, o->at ? g.m : g.k, o->at ? g.k : g.m, g.count, g.a,
+                        o->at ? &g.a_step : &g.lda, &g.batch_a) &&
+               take_map(&t->b.map, inputs[types->in], in, o->bt ? g.k : g.n, o->bt ? g.n : g.k, g.count, g.b,
+                        o->bt ? &g.b_step : &g.ldb, &g.batch_b) &&
+               (!o->store || (g.n * out % 16 == 0 && take_map(&t->c.map, outputs[types->out], out, g.n, g.m,
+                                                              g.count, g.c, &g.ldc, &g.batch_c)));
+    *(o->at ? &g.lda : &g.a_step) = 1;
+    *(o->bt ? &g.ldb : &g.b_step) = 1;
+    return good ? standin_multiply(&g, names, &(standin_order){.vec = 0}, g.count) : MISALIGNED_ADDRESS;
+}
+
 int standin_scale(const standin_gemm *g, const char *names, int64_t products) {
     const pair *types = find_pair(names);
     for (int64_t index = 0; index < products; index++) {
@@ -196,6 +224,56 @@ int standin_copy(const standin_move *v, const char *names, int64_t products) {
     return copy_as(v, types->in, types->in, 0, products);
 }
 
+/* Rows to rows at multiples of 16 bytes, in whole words: what is behind a row is written too. */
+int standin_copy_lines(const standin_move *v, const char *names, int64_t products) {
+    const pair *types = find_pair(names);
+    int64_t size = (int64_t)tess_type_size(types->in), bytes = v->cols * size, behind = (4 - bytes % 4) % 4;
+    if ((v->from_col != 1 && v->cols > 1) || v->to_col != 1 || (uintptr_t)v->to % 16 != 0 ||
+        v->to_row * size % 16 != 0 || v->batch_to * size % 16 != 0)
+        return MISALIGNED_ADDRESS;
+    int result = copy_as(v, types->in, types->in, 0, products);
+    for (int64_t index = 0; result == SUCCESS && index < products; index++)
+        for (int64_t i = 0; i < v->rows; i++) {
+            char *end = v->to + (index * v->batch_to + i * v->to_row) * size + bytes;
+            if (!standin_is_device(end - bytes, 0, bytes + behind)) return ILLEGAL_ADDRESS;
+            memset(end, 0, (size_t)behind);
+        }
+    return result;
+}
+
 int standin_round(const standin_move *v, int to_tf32, int64_t products) {
     return copy_as(v, TESS_F32, to_tf32 ? TESS_F32 : TESS_BF16, 1, products);
+}
+
+/* ---- Products that are split ---- */
+
+int standin_survey(const standin_split *s) {
+    enum { FMA = 3 };
+    int64_t words = 1 + s->survey_blocks;
+    if (!standin_is_device(s->state, 0, words * (int64_t)sizeof *s->state)) return ILLEGAL_ADDRESS;
+    s->state[0] = FMA;
+    return SUCCESS;
+}
+
+int standin_multiply_split(const standin_split *s) {
+    static const standin_order any = {.vec = 0};
+    standin_gemm g = {.a = s->a.from,
+                      .b = s->b.from,
+                      .c = s->c,
+                      .m = s->a.lines,
+                      .n = s->b.lines,
+                      .k = s->k,
+                      .count = s->count,
+                      .lda = s->a.line,
+                      .a_step = s->a.step,
+                      .ldb = s->b.step,
+                      .b_step = s->b.line,
+                      .ldc = s->c_row,
+                      .c_step = s->c_col,
+                      .batch_a = s->a.batch,
+                      .batch_b = s->b.batch,
+                      .batch_c = s->batch_c,
+                      .alpha.f = s->alpha,
+                      .beta.f = s->beta};
+    return standin_multiply(&g, "F32", &any, s->count);
 }

@@ -42,6 +42,11 @@ static inline char *pointer(unsigned long long address) {
     return (char *)(uintptr_t)address;
 }
 
+/* A launch, however it was asked for. */
+struct standin_function;
+int standin_launch(struct standin_function *function, const unsigned grid[3], const unsigned block[3],
+                   unsigned shared, int overlaps, void *stream, void **arguments);
+
 /* Does what stands in CUDA's default stream. */
 void standin_run_default(void);
 

@@ -112,19 +112,35 @@ typedef struct launch {
     union {
         standin_gemm gemm;
         standin_move move;
+        standin_tma tma;
+        standin_split split;
         measurement measure;
     } argument;
 } launch;
 
+static standin_seen last_tma;
+
+int standin_last_tma(standin_seen *seen) {
+    standin_lock();
+    *seen = last_tma;
+    return standin_leave(last_tma.name[0] != '\0');
+}
+
 static int launch_now(void *argument) {
     launch *l = argument;
     if (strcmp(l->name, "move_strided") == 0) return standin_copy(&l->argument.move, l->types, l->products);
+    if (strcmp(l->name, "move_lines") == 0)
+        return standin_copy_lines(&l->argument.move, l->types, l->products);
     if (strcmp(l->name, "round_bf16") == 0) return standin_round(&l->argument.move, 0, l->products);
     if (strcmp(l->name, "round_tf32") == 0) return standin_round(&l->argument.move, 1, l->products);
     if (strcmp(l->name, "scale_strided") == 0) return standin_scale(&l->argument.gemm, l->types, l->products);
     if (strncmp(l->name, "simt_", 5) == 0 || strncmp(l->name, "vector_", 7) == 0 ||
         strncmp(l->name, "mma_", 4) == 0)
         return standin_multiply(&l->argument.gemm, l->types, &l->order, l->products);
+    if (strncmp(l->name, "wgmma_", 6) == 0)
+        return standin_multiply_mapped(&l->argument.tma, l->types, &l->order);
+    if (strcmp(l->name, "split_survey") == 0) return standin_survey(&l->argument.split);
+    if (strcmp(l->name, "split_multiply") == 0) return standin_multiply_split(&l->argument.split);
     if (strncmp(l->name, "chase_", 6) == 0) {
         l->argument.measure.out[0] = 100 * (int64_t)l->argument.measure.rounds;
         l->argument.measure.out[1] = 50 * (int64_t)l->argument.measure.rounds;
@@ -142,33 +158,58 @@ static int read_option(const standin_module *module, const char *name) {
     return value;
 }
 
-/* The ladder of tensor-core kernels reads 16-bit pieces of whatever type from its fourth rung on. */
+/* The ladder of tensor-core kernels reads 16-bit pieces of whatever type from its fourth rung on; so do those for
+ * sm_90, which have no VEC. */
 static standin_order order_of(const standin_function *function) {
     standin_order order = {.vec = 0};
-    int rung = 0;
-    if (sscanf(function->name, "mma_%d", &rung) != 1) return order;
+    int rung = 0, tma = strncmp(function->name, "wgmma_", 6) == 0;
+    if (!tma && sscanf(function->name, "mma_%d", &rung) != 1) return order;
     order.at = read_option(function->module, "AT");
     order.bt = read_option(function->module, "BT");
     order.vec = read_option(function->module, "VEC");
-    order.along_k = rung >= 4;
+    order.store = read_option(function->module, "STORE");
+    order.along_k = tma || rung >= 4;
     return order;
+}
+
+/* What a kernel that is passed parts gets behind the maps does not matter here. */
+static int uses_maps(const char *name) {
+    return strncmp(name, "wgmma_", 6) == 0 || strncmp(name, "split_0", 7) == 0;
+}
+
+static size_t argument_size(const standin_function *function) {
+    const char *name = function->name;
+    if (strncmp(name, "move_", 5) == 0 || strncmp(name, "round_", 6) == 0) return sizeof(standin_move);
+    if (strcmp(function->module->file, "split_prepare.cu") == 0) return sizeof(standin_split);
+    if (uses_maps(name)) return sizeof(standin_tma);
+    return strcmp(function->module->file, "measure.cu") == 0 ? sizeof(measurement) : sizeof(standin_gemm);
+}
+
+int standin_launch(standin_function *function, const unsigned grid[3], const unsigned block[3],
+                   unsigned shared, int overlaps, void *stream, void **arguments) {
+    unsigned threads = block[0] * block[1] * block[2];
+    if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1 || grid[1] > 65535 || grid[2] > 65535 || threads < 1 ||
+        threads > 1024)
+        return INVALID_VALUE;
+    launch l = {.products = grid[2], .order = order_of(function)};
+    snprintf(l.name, sizeof l.name, "%s", function->name);
+    snprintf(l.types, sizeof l.types, "%s", function->module->types);
+    memcpy(&l.argument, arguments[0], argument_size(function));
+    if (uses_maps(l.name)) {
+        last_tma = (standin_seen){.shared = shared, .overlaps = overlaps, .with = l.argument.tma};
+        memcpy(last_tma.name, l.name, sizeof l.name);
+        memcpy(last_tma.grid, grid, sizeof last_tma.grid);
+        memcpy(last_tma.block, block, sizeof last_tma.block);
+    }
+    return standin_queue(stream, launch_now, &l, sizeof l);
 }
 
 CU(cuLaunchKernel, standin_function *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments,
    void **extra) {
-    (void)extra, (void)shared;
+    (void)extra;
     CALL(1);
-    if (grid_x < 1 || grid_y < 1 || grid_z < 1 || grid_y > 65535 || grid_z > 65535 ||
-        block_x * block_y * block_z < 1 || block_x * block_y * block_z > 1024)
-        return standin_leave(INVALID_VALUE);
-    launch l = {.products = grid_z, .order = order_of(function)};
-    snprintf(l.name, sizeof l.name, "%s", function->name);
-    snprintf(l.types, sizeof l.types, "%s", function->module->types);
-    int moves = strcmp(l.name, "move_strided") == 0 || strncmp(l.name, "round_", 6) == 0;
-    size_t size = moves                                               ? sizeof(standin_move)
-                  : strcmp(function->module->file, "measure.cu") == 0 ? sizeof(measurement)
-                                                                      : sizeof(standin_gemm);
-    memcpy(&l.argument, arguments[0], size);
-    return standin_leave(standin_queue(stream, launch_now, &l, sizeof l));
+    return standin_leave(standin_launch(function, (const unsigned[]){grid_x, grid_y, grid_z},
+                                        (const unsigned[]){block_x, block_y, block_z}, shared, 0, stream,
+                                        arguments));
 }

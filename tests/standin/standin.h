@@ -24,7 +24,7 @@ EXPORT int standin_live(void);
 /* A product, as kernels are passed it. */
 typedef struct standin_gemm {
     char *a, *b, *c;
-    int32_t m, n, k, unused;
+    int32_t m, n, k, count;
     int64_t lda, ldb, ldc;
     int64_t a_step, b_step, c_step;
     int64_t batch_a, batch_b, batch_c;
@@ -43,17 +43,65 @@ typedef struct standin_move {
     int64_t batch_from, batch_to;
 } standin_move;
 
+/* A tensor map, as the stand-in's cuTensorMapEncodeTiled writes it. */
+typedef struct standin_map {
+    char *address;
+    uint64_t dimensions[3], strides[2]; /* elements; bytes */
+    uint32_t box[3];
+    int32_t type, interleave, swizzle, promotion, fill;
+} standin_map;
+
+/* What a kernel is passed whose tiles TMA moves. */
+typedef struct standin_tma {
+    union {
+        standin_map map;
+        char room[128];
+    } a, b, c;
+    standin_gemm g;
+} standin_tma;
+
+/* What kernels around a product are passed that is split into parts: `split` in kernels/split_prepare.cu. */
+typedef struct standin_side {
+    char *from, *parts, *undo;
+    int32_t lines, products, together, unused;
+    int64_t line, step, batch;
+} standin_side;
+typedef struct standin_split {
+    standin_side a, b;
+    int32_t *state;
+    int32_t k, count, survey_blocks, least_way, unused;
+    float alpha, beta;
+    char *c;
+    int64_t c_row, c_col, batch_c;
+} standin_split;
+
+/* The last launch of such a kernel, for tests to look at. */
+typedef struct standin_seen {
+    char name[64];
+    unsigned grid[3], block[3], shared;
+    int overlaps; /* it was launched so that it may start before the one ahead of it ends */
+    standin_tma with;
+} standin_seen;
+EXPORT int standin_last_tma(standin_seen *seen);
+
 /* The parameters of a kernel for tensor cores that say how A and B lie. */
 typedef struct standin_order {
     int at, bt, vec; /* vec 0: the kernel has no such parameters */
     int along_k;     /* elements that are not 2 bytes must lie along k */
+    int store;       /* TMA writes C */
 } standin_order;
 
 /* They return a CUresult: 700 if something lies outside device memory, 716 if not as the kernel was told. `types`
  * is "F32", "F16_F32", ... */
 int standin_multiply(const standin_gemm *g, const char *types, const standin_order *order, int64_t products);
+/* The same by the maps: what they say must be what g says. */
+int standin_multiply_mapped(const standin_tma *t, const char *types, const standin_order *order);
+/* The survey finds that nothing can be split, so that the last launch of such a product computes it. */
+int standin_survey(const standin_split *s);
+int standin_multiply_split(const standin_split *s);
 int standin_scale(const standin_gemm *g, const char *types, int64_t products);
 int standin_copy(const standin_move *v, const char *types, int64_t products);
+int standin_copy_lines(const standin_move *v, const char *types, int64_t products);
 int standin_round(const standin_move *v, int to_tf32, int64_t products); /* f32 to bf16, or to TF32 */
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static const uint64_t HASH_START = UINT64_C(0xcbf29ce484222325);
 
@@ -12,11 +13,10 @@ static inline uint64_t hash_byte(uint64_t h, unsigned char byte) {
     return (h ^ byte) * UINT64_C(0x100000001b3);
 }
 
-/* 0 if the file cannot be read. */
-static inline uint64_t hash_code(const char *kernel) {
+/* Goes on with a file of kernels/; 0 if it cannot be read. */
+static inline uint64_t hash_file(uint64_t h, const char *name) {
     char path[200];
-    uint64_t h = HASH_START;
-    snprintf(path, sizeof path, "kernels/%s.cu", kernel);
+    snprintf(path, sizeof path, "kernels/%s", name);
     FILE *file = fopen(path, "r");
     if (!file) return 0;
     for (int c = fgetc(file), next, comment = 0; c != EOF; c = next) {
@@ -32,6 +32,14 @@ static inline uint64_t hash_code(const char *kernel) {
     }
     fclose(file);
     return h;
+}
+
+/* Kernels for tensor cores are made of their file and tensor.h. */
+static inline uint64_t hash_code(const char *kernel) {
+    char name[120];
+    snprintf(name, sizeof name, "%s.cu", kernel);
+    uint64_t h = hash_file(HASH_START, name);
+    return h && strncmp(kernel, "mma_", 4) == 0 ? hash_file(h, "tensor.h") : h;
 }
 
 #endif

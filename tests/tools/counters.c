@@ -1,12 +1,14 @@
 /* counters.c: the simulator's counters beside those that Nsight Compute reads on a card.
  *
- * counters run DEVICE TIMES so many products of every simt kernel at every shape, and nothing else, for ncu
- * to watch; prints what was run, in order counters join RUN.csv NCU.csv what was run and what ncu (--csv
- * --page raw) said of it, as counters.csv; of equal runs, the least of each counter counters hash KERNEL the
- * hash of its code counters clean NCU.csv ncu's table: the launches and the sums, without names of the
- * machine counters check FILE.csv compares a counters.csv with the simulator; ends in "N passed, N failed"
+ *   counters run DEVICE TIMES FAMILY   so many products of every kernel of the family (simt or mma) in its types at
+ *                                      every shape, and nothing else, for ncu to watch; prints what was run, in order
+ *   counters join RUN.csv NCU.csv      what was run and what ncu (--csv --page raw) said of it, as counters.csv; of
+ *                                      equal runs, the least of each counter
+ *   counters clean NCU.csv             ncu's table: the launches and the sums, without names of the machine
+ *   counters hash KERNEL               the hash of its code
+ *   counters check FILE.csv FAMILY     compares a counters.csv with the simulator; ends in "N passed, N failed"
  *
- * A row of counters.csv is a kernel with its own parameters, a hash of its code and a shape; the columns
+ * A row of counters.csv is a kernel with its own parameters, a hash of its code, a type and a shape; the columns
  * behind are sums of Nsight's metrics, empty where it has none. Run it where kernels/ is. */
 #include <inttypes.h>
 #include <stddef.h>
@@ -19,6 +21,24 @@
 
 static const int64_t shapes[][3] = {{256, 256, 256}, {512, 384, 640}, {517, 263, 131}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* What the kernels of a family multiply. B lies in columns where i8 would be copied so otherwise. */
+typedef struct product {
+    const char *family, *name;
+    tess_type in, out;
+    int b_columns;
+} product;
+static const product products[] = {
+    {"simt", "f32", TESS_F32, TESS_F32, 0},
+    {"mma", "bf16", TESS_BF16, TESS_BF16, 0},
+    {"mma", "i8", TESS_I8, TESS_I32, 1},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+static int is_of(const char *kernel, const char *family) {
+    size_t length = strlen(family);
+    return strncmp(kernel, family, length) == 0 && kernel[length] == '_';
+}
 
 static void fail(const char *what, const char *more) {
     fprintf(stderr, "counters: %s %s\n", what, more);
@@ -97,53 +117,60 @@ static int number(const char *text, double *value) {
 
 /* ---- Running ---- */
 
-static void print_run(const tess_plan *plan, const char *kernel, const int64_t *s) {
+static void print_run(const tess_plan *plan, const char *kernel, const char *type, const int64_t *s) {
     char params[200] = "";
     const char *from = strchr(tess_plan_sentence(plan), ' '), *to = from ? strstr(from, " on ") : NULL;
     if (to && to > from) snprintf(params, sizeof params, "%.*s", (int)(to - from - 1), from + 1);
-    printf("%s,%016" PRIx64 ",%s,f32,%" PRId64 ",%" PRId64 ",%" PRId64 "\n", kernel, hash_code(kernel),
-           params, s[0], s[1], s[2]);
+    printf("%s,%016" PRIx64 ",%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 "\n", kernel, hash_code(kernel), params,
+           type, s[0], s[1], s[2]);
     fflush(stdout);
 }
 
-static tess_matrix device_matrix(tess_context *ctx, int64_t rows, int64_t cols) {
-    void *memory;
-    if (tess_alloc(ctx, (size_t)(rows * cols) * 4, &memory) != TESS_OK) fail("", tess_error(ctx));
-    tess_matrix M = tess_view_row_major(TESS_F32, rows, cols, memory, 0);
-    float *zeros = calloc((size_t)(rows * cols), 4);
-    if (!zeros || tess_copy(ctx, memory, zeros, (size_t)(rows * cols) * 4) != TESS_OK)
-        fail("", tess_error(ctx));
-    free(zeros);
-    M.place = TESS_DEVICE;
-    return M;
+/* The matrices of a product, without memory. */
+static void shape_matrices(const product *p, const int64_t *s, tess_matrix *A, tess_matrix *B,
+                           tess_matrix *C) {
+    *A = tess_view_row_major(p->in, s[0], s[2], NULL, 0);
+    *B = p->b_columns ? tess_view_col_major(p->in, s[2], s[1], NULL, 0)
+                      : tess_view_row_major(p->in, s[2], s[1], NULL, 0);
+    *C = tess_view_row_major(p->out, s[0], s[1], NULL, 0);
 }
 
-static void run_one(tess_context *ctx, const char *kernel, const int64_t *s, int times) {
+/* Gives a matrix memory of the device, full of zeros. */
+static void fill_matrix(tess_context *ctx, tess_matrix *M) {
+    size_t size = (size_t)(M->rows * M->cols) * tess_type_size(M->type);
+    void *zeros = calloc(1, size);
+    if (tess_alloc(ctx, size, &M->data) != TESS_OK || !zeros ||
+        tess_copy(ctx, M->data, zeros, size) != TESS_OK)
+        fail("", tess_error(ctx));
+    free(zeros);
+    M->place = TESS_DEVICE;
+}
+
+static void run_one(tess_context *ctx, const char *kernel, const product *p, const int64_t *s, int times) {
     tess_plan *plan;
     tess_options options = {.kernel = kernel};
-    tess_matrix A = device_matrix(ctx, s[0], s[2]), B = device_matrix(ctx, s[2], s[1]),
-                C = device_matrix(ctx, s[0], s[1]);
+    tess_matrix A, B, C;
+    shape_matrices(p, s, &A, &B, &C);
+    fill_matrix(ctx, &A), fill_matrix(ctx, &B), fill_matrix(ctx, &C);
     if (tess_plan_gemm(ctx, &A, &B, &C, NULL, &options, &plan) != TESS_OK) fail(kernel, tess_error(ctx));
     for (int i = 0; i < times; i++) {
         if (tess_run(plan, 1, &A, &B, 0, &C) != TESS_OK || tess_wait(ctx) != TESS_OK)
             fail(kernel, tess_error(ctx));
-        print_run(plan, kernel, s);
+        print_run(plan, kernel, p->name, s);
     }
     tess_free_plan(plan);
     tess_free(ctx, A.data), tess_free(ctx, B.data), tess_free(ctx, C.data);
 }
 
-static int is_simt(const tess_kernel_info *info) {
-    return strncmp(info->name, "simt_", 5) == 0;
-}
-
-static int run(const char *device, int times) {
+static int run(const char *device, int times, const char *family) {
     tess_context *ctx;
     tess_kernel_info info;
     if (tess_open(&ctx, device) != TESS_OK) fail("", tess_error(NULL));
     puts("kernel,kernel_hash,params,type,m,n,k");
     for (int i = 0; tess_describe_kernel(i, &info) == TESS_OK; i++)
-        for (int s = 0; is_simt(&info) && s < SHAPES; s++) run_one(ctx, info.name, shapes[s], times);
+        for (int p = 0; is_of(info.name, family) && p < PRODUCTS; p++)
+            for (int s = 0; strcmp(products[p].family, family) == 0 && s < SHAPES; s++)
+                run_one(ctx, info.name, &products[p], shapes[s], times);
     tess_close(ctx);
     return 0;
 }
@@ -175,6 +202,13 @@ static const struct metric {
     {"copy_wavefronts_sass", {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"}},
     {"copy_conflicts_sass", {"smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum"}},
     {"thread_ffma", {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"}},
+    {"ldmatrix_instructions", {"smsp__sass_inst_executed_op_ldsm.sum", "smsp__inst_executed_op_ldsm.sum"}},
+    {"ldmatrix_wavefronts_sass", {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum"}},
+    {"ldmatrix_conflicts_sass", {"smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum"}},
+    {"tensor_hmma",
+     {"sm__inst_executed_pipe_tensor_op_hmma.sum", "smsp__inst_executed_pipe_tensor_op_hmma.sum"}},
+    {"tensor_imma",
+     {"sm__inst_executed_pipe_tensor_op_imma.sum", "smsp__inst_executed_pipe_tensor_op_imma.sum"}},
 };
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
@@ -187,7 +221,9 @@ static int read_metric(const table *ncu, int row, const struct metric *m, double
 
 /* The next row of ncu's table that is a launch of one of ours, from `row` on. */
 static int next_launch(const table *ncu, int row) {
-    while (row < ncu->rows && strncmp(cell(ncu, row, "Kernel Name"), "simt_", 5) != 0) row++;
+    for (; row < ncu->rows; row++)
+        if (is_of(cell(ncu, row, "Kernel Name"), "simt") || is_of(cell(ncu, row, "Kernel Name"), "mma"))
+            break;
     return row;
 }
 
@@ -259,13 +295,12 @@ static int clean(const char *path) {
 
 static int passed, failed;
 
-static void count_here(tess_context *ctx, const char *kernel, const char *params, const int64_t *s,
-                       tess_counters *c) {
+static void count_here(tess_context *ctx, const char *kernel, const char *params, const product *p,
+                       const int64_t *s, tess_counters *c) {
     tess_plan *plan;
     tess_options options = {.kernel = kernel, .params = params};
-    tess_matrix A = tess_view_row_major(TESS_F32, s[0], s[2], NULL, 0),
-                B = tess_view_row_major(TESS_F32, s[2], s[1], NULL, 0),
-                C = tess_view_row_major(TESS_F32, s[0], s[1], NULL, 0);
+    tess_matrix A, B, C;
+    shape_matrices(p, s, &A, &B, &C);
     if (tess_plan_gemm(ctx, &A, &B, &C, NULL, &options, &plan) != TESS_OK ||
         tess_count(plan, TESS_COUNT_COMPILED, c, NULL, NULL) != TESS_OK)
         fail(kernel, tess_error(ctx));
@@ -276,40 +311,48 @@ static void count_here(tess_context *ctx, const char *kernel, const char *params
  *
  * Wavefronts are those of metrics that patch the code. The hardware's own counters are raised by arbitration,
  * of wavefronts and conflicts alike, so that wavefronts less conflicts are exact: those that no layout saves.
- * cp.async counts with the stores. A multiply-add is two operations. */
+ * cp.async counts with the stores, ldmatrix with the loads. A multiply-add is two operations; those of tensor
+ * cores are counted as instructions. */
 enum { TERMS = 4 };
 static const struct comparison {
+    const char *family; /* NULL: of every family */
     const char *what, *terms[TERMS];
     size_t ours;
 } comparisons[] = {
-#define COMPARE(field, ...) \
-    { #field, {__VA_ARGS__ }, offsetof(tess_counters, field) }
-    COMPARE(global_load_requests, "load_requests"),
-    COMPARE(global_load_sectors, "load_sectors"),
-    COMPARE(global_store_requests, "store_requests"),
-    COMPARE(global_store_sectors, "store_sectors"),
-    COMPARE(shared_load_instructions, "shared_load_instructions"),
-    COMPARE(shared_load_wavefronts, "shared_load_wavefronts_sass"),
-    COMPARE(shared_load_conflicts, "shared_load_wavefronts_sass", "-shared_load_wavefronts",
-            "shared_load_conflicts"),
-    COMPARE(shared_store_instructions, "shared_store_instructions", "copy_instructions"),
-    COMPARE(shared_store_wavefronts, "shared_store_wavefronts_sass", "copy_wavefronts_sass"),
-    COMPARE(shared_store_conflicts, "shared_store_wavefronts_sass", "-shared_store_wavefronts",
+#define COMPARE(family, field, ...) \
+    { family, #field, {__VA_ARGS__}, offsetof(tess_counters, field) }
+    COMPARE(NULL, global_load_requests, "load_requests"),
+    COMPARE(NULL, global_load_sectors, "load_sectors"),
+    COMPARE(NULL, global_store_requests, "store_requests"),
+    COMPARE(NULL, global_store_sectors, "store_sectors"),
+    COMPARE(NULL, shared_load_instructions, "shared_load_instructions", "ldmatrix_instructions"),
+    COMPARE(NULL, shared_load_wavefronts, "shared_load_wavefronts_sass", "ldmatrix_wavefronts_sass"),
+    COMPARE(NULL, shared_load_conflicts, "shared_load_wavefronts_sass", "ldmatrix_wavefronts_sass",
+            "-shared_load_wavefronts", "shared_load_conflicts"),
+    COMPARE(NULL, shared_store_instructions, "shared_store_instructions", "copy_instructions"),
+    COMPARE(NULL, shared_store_wavefronts, "shared_store_wavefronts_sass", "copy_wavefronts_sass"),
+    COMPARE(NULL, shared_store_conflicts, "shared_store_wavefronts_sass", "-shared_store_wavefronts",
             "shared_store_conflicts", "copy_conflicts_sass"),
-    COMPARE(flops_issued, "thread_ffma", "thread_ffma"),
+    COMPARE("simt", flops_issued, "thread_ffma", "thread_ffma"),
+    COMPARE("mma", mma_instructions, "tensor_hmma", "tensor_imma"),
 #undef COMPARE
 };
 enum { COMPARISONS = sizeof comparisons / sizeof *comparisons };
 
-/* What the card has for a comparison; returns the column that is missing, or NULL. A card without cp.async
- * has no columns of it. */
+/* A card without cp.async has no columns of it, and a table of kernels without ldmatrix none of that. */
+static int may_be_missing(const char *kernel, const char *column) {
+    return strncmp(column, "copy_", 5) == 0 ||
+           (!is_of(kernel, "mma") && strncmp(column, "ldmatrix_", 9) == 0);
+}
+
+/* What the card has for a comparison; returns the column that is missing, or NULL. */
 static const char *sum_of(const table *t, int row, const struct comparison *c, double *sum) {
     *sum = 0;
     for (int i = 0; i < TERMS && c->terms[i]; i++) {
         int minus = c->terms[i][0] == '-';
         const char *column = c->terms[i] + minus;
         double value = 0;
-        if (!number(cell(t, row, column), &value) && strncmp(column, "copy_", 5) != 0) return column;
+        if (!number(cell(t, row, column), &value) && !may_be_missing(t->cells[row][0], column)) return column;
         *sum += minus ? -value : value;
     }
     return NULL;
@@ -322,29 +365,33 @@ static void compare(const table *t, int row, const struct comparison *c, const t
     passed += good;
     failed += !good;
     if (good) return;
-    printf("FAIL %s %sx%sx%s: ", t->cells[row][0], t->cells[row][4], t->cells[row][5], t->cells[row][6]);
+    printf("FAIL %s %s %sx%sx%s: ", t->cells[row][0], t->cells[row][3], t->cells[row][4], t->cells[row][5],
+           t->cells[row][6]);
     if (missing)
         printf("there is no %s\n", missing);
     else
         printf("%s is %.0f on the card, %.0f in the simulator\n", c->what, card, ours);
 }
 
-static void check_row(tess_context *ctx, const table *t, int row) {
+static void check_row(tess_context *ctx, const table *t, int row, const product *p) {
     tess_counters counted;
     int64_t s[3];
     for (int i = 0; i < 3; i++) s[i] = atoll(t->cells[row][4 + i]);
     for (char *at = t->cells[row][2]; *at; at++)
         if (*at == ' ') *at = ',';
-    count_here(ctx, t->cells[row][0], t->cells[row][2], s, &counted);
-    for (int i = 0; i < COMPARISONS; i++) compare(t, row, &comparisons[i], &counted);
+    count_here(ctx, t->cells[row][0], t->cells[row][2], p, s, &counted);
+    for (int i = 0; i < COMPARISONS; i++)
+        if (!comparisons[i].family || strcmp(comparisons[i].family, p->family) == 0)
+            compare(t, row, &comparisons[i], &counted);
 }
 
-/* The row of a kernel, this code of it, and a shape; 0 if there is none. */
-static int find_row(const table *t, const char *kernel, const char *code, const int64_t *s) {
+/* The row of a kernel, this code of it, a type and a shape; 0 if there is none. */
+static int find_row(const table *t, const char *kernel, const char *code, const char *type,
+                    const int64_t *s) {
     for (int row = 1; row < t->rows; row++) {
         char *const *cells = t->cells[row];
-        if (strcmp(cells[0], kernel) == 0 && strcmp(cells[1], code) == 0 && atoll(cells[4]) == s[0] &&
-            atoll(cells[5]) == s[1] && atoll(cells[6]) == s[2])
+        if (strcmp(cells[0], kernel) == 0 && strcmp(cells[1], code) == 0 && strcmp(cells[3], type) == 0 &&
+            atoll(cells[4]) == s[0] && atoll(cells[5]) == s[1] && atoll(cells[6]) == s[2])
             return row;
     }
     return 0;
@@ -355,15 +402,16 @@ static void check_kernel(tess_context *ctx, const table *t, const char *kernel) 
     char code[32];
     int confirmed = 1;
     snprintf(code, sizeof code, "%016" PRIx64, hash_code(kernel));
-    for (int i = 0; i < SHAPES; i++) {
-        int row = t ? find_row(t, kernel, code, shapes[i]) : 0;
-        if (row) check_row(ctx, t, row);
-        confirmed &= row > 0;
-    }
+    for (int p = 0; p < PRODUCTS; p++)
+        for (int i = 0; is_of(kernel, products[p].family) && i < SHAPES; i++) {
+            int row = t ? find_row(t, kernel, code, products[p].name, shapes[i]) : 0;
+            if (row) check_row(ctx, t, row, &products[p]);
+            confirmed &= row > 0;
+        }
     if (!confirmed) printf("not yet confirmed on a card: %s\n", kernel);
 }
 
-static int check(const char *path) {
+static int check(const char *path, const char *family) {
     tess_context *ctx;
     tess_kernel_info info;
     FILE *there = fopen(path, "r");
@@ -371,20 +419,20 @@ static int check(const char *path) {
     if (there) fclose(there);
     if (tess_open(&ctx, "sim") != TESS_OK) fail("", tess_error(NULL));
     for (int i = 0; tess_describe_kernel(i, &info) == TESS_OK; i++)
-        if (is_simt(&info)) check_kernel(ctx, t, info.name);
+        if (is_of(info.name, family)) check_kernel(ctx, t, info.name);
     tess_close(ctx);
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
 }
 
 int main(int argc, char **argv) {
-    if (argc == 4 && strcmp(argv[1], "run") == 0) return run(argv[2], atoi(argv[3]));
+    if (argc == 5 && strcmp(argv[1], "run") == 0) return run(argv[2], atoi(argv[3]), argv[4]);
     if (argc == 3 && strcmp(argv[1], "hash") == 0) return printf("%016" PRIx64 "\n", hash_code(argv[2])) < 0;
     if (argc == 4 && strcmp(argv[1], "join") == 0) return join(argv[2], argv[3]);
     if (argc == 3 && strcmp(argv[1], "clean") == 0) return clean(argv[2]);
-    if (argc == 3 && strcmp(argv[1], "check") == 0) return check(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "check") == 0) return check(argv[2], argv[3]);
     fprintf(stderr,
-            "usage: counters run DEVICE TIMES | join RUN.csv NCU.csv | hash KERNEL | clean NCU.csv | check "
-            "FILE.csv\n");
+            "usage: counters run DEVICE TIMES FAMILY | join RUN.csv NCU.csv | hash KERNEL | clean NCU.csv | "
+            "check FILE.csv FAMILY; a family is simt or mma\n");
     return 2;
 }

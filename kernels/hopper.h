@@ -1,0 +1,229 @@
+/* hopper.h: what a kernel for Hopper's tensor cores may use beside port.h; it says #include "hopper.h" after its
+ * header. For sm_90a alone; the simulator has none of it. Addresses of shared memory are 32-bit numbers here.
+ *
+ *   barrier_*              barriers in shared memory that count arrivals and bytes; waits are for one of two phases
+ *   tma_*                  copies of boxes, 128 bytes wide, between a matrix and shared memory; one thread asks
+ *   wgmma_*, WGMMA         64×BN sums of four warps += A (64×32 bytes) * B (32 bytes×BN), both in shared memory
+ *   tile_of                which tile of C comes at which place in the order
+ *
+ * A tile in shared memory is lines of 128 bytes, their pieces of 16 swizzled as TMA writes and wgmma reads them: piece
+ * p of line r lies at r*128 + (p ^ r % 8)*16. Lines run along k, or along m or n (TURNED), then in chunks of 64. */
+#ifndef HOPPER_H
+#define HOPPER_H
+
+#define CLUSTER_KERNEL(threads, cluster) KERNEL2(threads, 1) __cluster_dims__(cluster, 1, 1)
+#define ARGUMENT                         const __grid_constant__ tma_gemm
+
+DEVICE unsigned shared_at(const void *memory) {
+    return (unsigned)__cvta_generic_to_shared(memory);
+}
+
+/* ---- Barriers ---- */
+
+DEVICE void barrier_init(unsigned barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+/* After all are made, before others use them. */
+DEVICE void barrier_publish(void) {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+DEVICE void barrier_arrive(unsigned barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/* At the same barrier of another block of the cluster. */
+DEVICE void barrier_arrive_at(unsigned barrier, int block) {
+    asm volatile("{\n.reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+                 "r"(block)
+                 : "memory");
+}
+/* Arrives, and makes the phase last until so many bytes have come by TMA. */
+DEVICE void barrier_expect(unsigned barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+/* Until the phase of that parity is over. */
+DEVICE void barrier_wait(unsigned barrier, unsigned parity) {
+    asm volatile("{\n.reg .pred over;\n"
+                 "AGAIN:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
+                 "@over bra OVER;\n"
+                 "bra AGAIN;\n"
+                 "OVER:\n}" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+/* A barrier of the hardware, 1 to 15: waits for, or only announces, so many threads. */
+DEVICE void named_wait(int number, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+DEVICE void named_arrive(int number, int threads) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+DEVICE int cluster_rank(void) {
+    int rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+DEVICE void cluster_wait(void) {
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+}
+/* The next kernel of the stream may start its blocks as ours leave; ours touches memory once the last has ended. */
+DEVICE void await_last_kernel(void) {
+    asm volatile("griddepcontrol.launch_dependents;\n"
+                 "griddepcontrol.wait;" ::
+                     : "memory");
+}
+
+/* ---- TMA: a box from (x, line) of a product's matrix; what lies outside of the matrix is zeros, or not written ---- */
+
+/* The first use of a map waits for it to be fetched; this begins that early. */
+DEVICE void tma_prefetch(const tensor_map *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+DEVICE void tma_load(unsigned to, const tensor_map *map, int x, int line, int product, unsigned barrier) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(x), "r"(line), "r"(product)
+                 : "memory");
+}
+/* To the same place of every block of the cluster whose bit is set, and to their barriers. */
+DEVICE void tma_load_all(unsigned to, const tensor_map *map, int x, int line, int product, unsigned barrier,
+                         int blocks) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%4, %5, %6}], [%2], %3;" ::"r"(to),
+                 "l"(map), "r"(barrier), "h"((unsigned short)blocks), "r"(x), "r"(line), "r"(product)
+                 : "memory");
+}
+DEVICE void tma_store(const tensor_map *map, unsigned from, int x, int line, int product) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];\n"
+                 "cp.async.bulk.commit_group;" ::"l"(map),
+                 "r"(from), "r"(x), "r"(line), "r"(product)
+                 : "memory");
+}
+/* Until all but so many of this thread's stores have read their boxes; until all are done. */
+#define tma_wait_read(pending) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory")
+#define tma_wait_all()         asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
+/* Before TMA or wgmma reads what ordinary instructions of this thread have written to shared memory. */
+DEVICE void fence_async(void) {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* ---- wgmma ---- */
+
+/* Registers a thread may have from here on; all four warps of a warpgroup ask together. */
+#define REGISTERS_FEWER(count) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count))
+#define REGISTERS_MORE(count)  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count))
+
+#define wgmma_fence()       asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define wgmma_commit()      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+#define wgmma_wait(pending) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory")
+
+/* A tile for wgmma, from its shared address: lines of 128 bytes along k, or (turned) along m or n, where the next 64
+ * elements lie 64 lines further on. A step of 32 bytes along k is then so many units of the description. */
+DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
+    unsigned long long to_chunk = turned ? 64 * 128 / 16 : 1, to_eight = 8 * 128 / 16, swizzle = 1;
+    return swizzle << 62 | to_eight << 32 | to_chunk << 16 | (address & 0x3ffff) >> 4;
+}
+#define WGMMA_STEP(turned) ((turned) ? 16 * 128 / 16 : 32 / 16)
+
+#define WG_32                                                                                       \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20" \
+    ", %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WG_64                                                                                          \
+    WG_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49" \
+          ", %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define WG_96                                                                                          \
+    WG_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81" \
+          ", %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define WG_128                                                                                           \
+    WG_96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
+          ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#if defined(TYPE_I8_I32)
+#define WG_ONE(d, i) "+r"(d[i])
+#else
+#define WG_ONE(d, i) "+f"(d[i])
+#endif
+#define WG_4(d, i)     WG_ONE(d, i), WG_ONE(d, (i) + 1), WG_ONE(d, (i) + 2), WG_ONE(d, (i) + 3)
+#define WG_16(d, i)    WG_4(d, i), WG_4(d, (i) + 4), WG_4(d, (i) + 8), WG_4(d, (i) + 12)
+#define WG_FIRST(d, i) WG_16(d, i), WG_16(d, (i) + 16)
+#if BN == 64
+#define WG_SUMS    WG_32
+#define WG_ALL(d)  WG_FIRST(d, 0)
+#define WG_OTHERS  "%32, %33, keep"
+#define WG_KEEP    "%34"
+#define WG_COLUMNS "n64"
+#elif BN == 128
+#define WG_SUMS    WG_64
+#define WG_ALL(d)  WG_FIRST(d, 0), WG_FIRST(d, 32)
+#define WG_OTHERS  "%64, %65, keep"
+#define WG_KEEP    "%66"
+#define WG_COLUMNS "n128"
+#elif BN == 192
+#define WG_SUMS    WG_96
+#define WG_ALL(d)  WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64)
+#define WG_OTHERS  "%96, %97, keep"
+#define WG_KEEP    "%98"
+#define WG_COLUMNS "n192"
+#else
+#define WG_SUMS    WG_128
+#define WG_ALL(d)  WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64), WG_FIRST(d, 96)
+#define WG_OTHERS  "%128, %129, keep"
+#define WG_KEEP    "%130"
+#define WG_COLUMNS "n256"
+#endif
+#if defined(TYPE_F16) || defined(TYPE_F16_F32)
+#define WG_TYPES "k16.f32.f16.f16"
+#elif defined(TYPE_BF16) || defined(TYPE_BF16_F32)
+#define WG_TYPES "k16.f32.bf16.bf16"
+#elif defined(TYPE_I8_I32)
+#define WG_TYPES "k32.s32.s8.s8"
+#else
+#define WG_TYPES "k8.f32.tf32.tf32"
+#endif
+#define WG_TEXT_OF(x) #x
+#define WG_TEXT(x)    WG_TEXT_OF(x)
+/* Elements of 16 bits may lie along m or n; integers have no signs to turn. */
+#if defined(TYPE_I8_I32)
+#define WG_FLAGS(at, bt) ""
+#elif defined(TYPE_F32)
+#define WG_FLAGS(at, bt) ", 1, 1"
+#else
+#define WG_FLAGS(at, bt) ", 1, 1, " WG_TEXT(at) ", " WG_TEXT(bt)
+#endif
+
+/* sums += A*B, or (keep 0) sums = A*B, for tiles a and b as wgmma_tile describes them. Runs beside what follows: sums
+ * may be touched after wgmma_wait alone. A_TURNED and B_TURNED are 0 or 1. */
+#define WGMMA(sums, a, b, keep_sums)                                                 \
+    asm volatile("{\n.reg .pred keep;\n"                                             \
+                 "setp.ne.b32 keep, " WG_KEEP ", 0;\n"                               \
+                 "wgmma.mma_async.sync.aligned.m64" WG_COLUMNS WG_TYPES " {" WG_SUMS \
+                 "}, " WG_OTHERS WG_FLAGS(A_TURNED, B_TURNED) ";\n}"                 \
+                 : WG_ALL(sums)                                                      \
+                 : "l"(a), "l"(b), "r"(keep_sums))
+/* The same with the first 64 columns of B, for the first 32 of the sums. */
+#define WGMMA_64(sums, a, b, keep_sums)                                    \
+    asm volatile("{\n.reg .pred keep;\n"                                   \
+                 "setp.ne.b32 keep, %34, 0;\n"                             \
+                 "wgmma.mma_async.sync.aligned.m64n64" WG_TYPES " {" WG_32 \
+                 "}, %32, %33, keep" WG_FLAGS(A_TURNED, B_TURNED) ";\n}"   \
+                 : WG_FIRST(sums, 0)                                       \
+                 : "l"(a), "l"(b), "r"(keep_sums))
+/* Keeps the compiler from using sums before a wait. */
+#define WGMMA_PIN(sums) asm volatile("" : WG_ALL(sums)::"memory")
+
+/* ---- Tiles ---- */
+
+/* Tile number `at` of `rows`×`cols`: groups of so many rows, column by column, so that the tiles in flight at one
+ * time form a compact part of C. */
+DEVICE void tile_of(int at, int rows, int cols, int group, int *row, int *col) {
+    int first = at / (group * cols) * group, height = rows - first < group ? rows - first : group;
+    int within = at - first * cols;
+    *col = within / height;
+    *row = first + within % height;
+}
+
+#endif

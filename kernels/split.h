@@ -1,0 +1,417 @@
+/* split.h: products of f32 on Hopper's tensor cores from parts of A and B that split_prepare.cu has written: a kernel
+ * says #include "split.h" after its parameters. For sm_90a alone.
+ *
+ * The skeleton is that of wgmma_06_turns. A stage holds 128 bytes of every line of the tile: 32 k of high and low parts
+ * of f16, or 64 k of one of three parts of bf16. Tensor cores cut off what does not fit as they add; so after every chunk
+ * of 64 k their sums are added to others by ordinary additions, which round. */
+#ifndef SPLIT_H
+#define SPLIT_H
+
+#define A_TURNED 0
+#define B_TURNED 0
+#include "hopper.h"
+
+enum { WAY_FP16X3 = 1, WAY_BF16X6 = 2, WAY_FMA = 3 }; /* as in split_prepare.cu */
+#define LOW_UNIT 0x1p-12f                             /* of a low part of f16 */
+
+enum {
+    BM = 128, /* 64 rows for each of two warpgroups */
+    CONSUMERS = 2,
+    THREADS = 128 * (1 + CONSUMERS),
+    LINE = 128,      /* bytes of a line of a tile */
+    PART = LINE / 2, /* elements of it */
+    DEPTH = 64,      /* k of a chunk */
+    A_BYTES = BM * LINE,
+    STAGE = A_BYTES + BN * LINE,
+    CHUNK = 64 * LINE, /* a warpgroup's lines of A */
+    BOX = 16 * LINE,   /* a warp's rows of C, 128 bytes of each */
+    BOX_COLS = LINE / 4
+};
+
+/* What such a kernel is passed (src/cuda/tensor_map.h has the same): a product whose A and B are their parts. */
+typedef struct split_gemm {
+    tma_gemm maps;
+    const float *undo_a, *undo_b; /* two factors for every row of A, and column of B */
+    const int *state;             /* the way that was chosen */
+} split_gemm;
+
+/* ---- Room and order, as in wgmma_06_turns ---- */
+
+typedef struct room {
+    unsigned stages, boxes, full, empty, old;
+} room;
+
+DEVICE room rooms(const void *memory) {
+    room r;
+    r.stages = (shared_at(memory) + 1023u) & ~1023u;
+    r.boxes = r.stages + STAGES * STAGE;
+    r.full = r.boxes + 4 * CONSUMERS * BOXES * BOX;
+    r.empty = r.full + 8 * STAGES;
+    r.old = r.empty + 8 * STAGES;
+    return r;
+}
+
+typedef struct ring {
+    int slot;
+    unsigned parity;
+} ring;
+
+DEVICE void advance(ring *r) {
+    if (++r->slot < STAGES) return;
+    r->slot = 0;
+    r->parity ^= 1;
+}
+
+typedef struct walk {
+    int at, step, rows, cols, total;
+} walk;
+
+DEVICE walk begin_walk(const gemm *g) {
+    walk w = {(int)blockIdx.x / CM, (int)gridDim.x / CM, (g->m + BM * CM - 1) / (BM * CM),
+              (g->n + BN - 1) / BN, 0};
+    w.total = w.rows * w.cols * g->count;
+    return w;
+}
+
+typedef struct place {
+    int row, col, product;
+} place;
+
+DEVICE place place_of(const walk *w, int rank) {
+    place p;
+    int of_product = w->rows * w->cols;
+    p.product = w->at / of_product;
+    tile_of(w->at - p.product * of_product, w->rows, w->cols, GROUP, &p.row, &p.col);
+    p.row = (p.row * CM + rank) * BM;
+    p.col *= BN;
+    return p;
+}
+
+/* ---- The producer ---- */
+
+/* Stage number `at` of a tile begins with that line of parts. Of bf16 the last part comes first: the products that it
+ * has a share in do. */
+DEVICE int part_of(int at, int way) {
+    return way == WAY_FP16X3 ? at : at / 3 * 3 + (at + 2) % 3;
+}
+
+DEVICE void produce(const split_gemm *all, room r, int stages, int way, int rank) {
+    const gemm *g = &all->maps.g;
+    const int part = BN / CM;
+    ring at = {0, 1};
+    for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
+        place p = place_of(&w, rank);
+        int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
+        for (int i = 0; i < stages; i++) {
+            unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot,
+                     to_b = stage + A_BYTES + rank * part * LINE;
+            int x = part_of(i, way) * PART;
+            barrier_wait(r.empty + 8 * at.slot, at.parity);
+            barrier_expect(full, STAGE);
+            tma_load(stage, &all->maps.a, x, p.row, product_a, full);
+            if (CM > 1)
+                tma_load_all(to_b, &all->maps.b, x, p.col + rank * part, product_b, full, (1 << CM) - 1);
+            else
+                tma_load(to_b, &all->maps.b, x, p.col, product_b, full);
+            advance(&at);
+        }
+    }
+}
+
+/* ---- The consumers ---- */
+
+/* wgmma for the two types of parts, 16 of k each. */
+#define SPLIT_WGMMA(type, sums, a, b, keep_sums)                                                     \
+    asm volatile("{\n.reg .pred keep;\n"                                                             \
+                 "setp.ne.b32 keep, " WG_KEEP ", 0;\n"                                               \
+                 "wgmma.mma_async.sync.aligned.m64" WG_COLUMNS "k16.f32." type "." type " {" WG_SUMS \
+                 "}, " WG_OTHERS ", 1, 1, 0, 0;\n}"                                                  \
+                 : WG_ALL(sums)                                                                      \
+                 : "l"(a), "l"(b), "r"(keep_sums))
+
+/* A stage is free when every block that is written to has read it. */
+DEVICE void release(unsigned empty) {
+    int lane = threadIdx.x % 32;
+    if (CM > 1) {
+        if (lane < CM) barrier_arrive_at(empty, lane);
+    } else if (lane == 0) {
+        barrier_arrive(empty);
+    }
+}
+
+/* The tiles of the first stage as wgmma wants them; those of a slot are so much further on. */
+typedef struct tiles {
+    unsigned long long a, b;
+} tiles;
+
+DEVICE tiles tiles_at(tiles first, int slot) {
+    tiles t = {first.a + (unsigned)slot * (STAGE / 16), first.b + (unsigned)slot * (STAGE / 16)};
+    return t;
+}
+
+/* The warpgroups take turns at giving work to the tensor cores. */
+DEVICE void begin_turn(int consumer) {
+    named_wait(1 + consumer, 128 * CONSUMERS);
+}
+DEVICE void end_turn(int consumer) {
+    named_arrive(2 - consumer, 128 * CONSUMERS);
+    wgmma_commit();
+}
+
+/* All of k in f16: of every chunk high*low and low*high, which count 2^-12, and on top of them high*high. */
+DEVICE void multiply_fp16x3(float totals[BN / 2], room r, ring *at, int chunks, int consumer) {
+    const tiles first = {wgmma_tile(r.stages + consumer * CHUNK, 0), wgmma_tile(r.stages + A_BYTES, 0)};
+    float sums[BN / 2];
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        int used[2];
+        begin_turn(consumer);
+        UNROLL
+        for (int j = 0; j < 2; j++) {
+            tiles t = tiles_at(first, at->slot);
+            used[j] = at->slot;
+            barrier_wait(r.full + 8 * at->slot, at->parity);
+            wgmma_fence();
+            SPLIT_WGMMA("f16", sums, t.a + 4, t.b, j);
+            SPLIT_WGMMA("f16", sums, t.a + 6, t.b + 2, 1);
+            SPLIT_WGMMA("f16", sums, t.a, t.b + 4, 1);
+            SPLIT_WGMMA("f16", sums, t.a + 2, t.b + 6, 1);
+            advance(at);
+        }
+        end_turn(consumer);
+        wgmma_wait(0);
+        WGMMA_PIN(sums);
+        UNROLL
+        for (int i = 0; i < BN / 2; i++) sums[i] *= LOW_UNIT;
+        begin_turn(consumer);
+        wgmma_fence();
+        UNROLL
+        for (int j = 0; j < 2; j++) {
+            tiles t = tiles_at(first, used[j]);
+            SPLIT_WGMMA("f16", sums, t.a, t.b, 1);
+            SPLIT_WGMMA("f16", sums, t.a + 2, t.b + 2, 1);
+        }
+        end_turn(consumer);
+        wgmma_wait(0);
+        WGMMA_PIN(sums);
+        release(r.empty + 8 * used[0]);
+        release(r.empty + 8 * used[1]);
+        UNROLL
+        for (int i = 0; i < BN / 2; i++) totals[i] += sums[i];
+    }
+}
+
+/* One part of A by one of B: 64 of k. */
+#define MULTIPLY_PARTS(sums, a, b, keep_sums)           \
+    do {                                                \
+        SPLIT_WGMMA("bf16", sums, a, b, keep_sums);     \
+        SPLIT_WGMMA("bf16", sums, (a) + 2, (b) + 2, 1); \
+        SPLIT_WGMMA("bf16", sums, (a) + 4, (b) + 4, 1); \
+        SPLIT_WGMMA("bf16", sums, (a) + 6, (b) + 6, 1); \
+    } while (0)
+
+/* All of k in bf16: of every chunk six of nine products of parts, the small ones first. */
+DEVICE void multiply_bf16x6(float totals[BN / 2], room r, ring *at, int chunks, int consumer) {
+    const tiles first = {wgmma_tile(r.stages + consumer * CHUNK, 0), wgmma_tile(r.stages + A_BYTES, 0)};
+    float sums[BN / 2];
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        int used[3];
+        tiles t[3]; /* of the third, first and second parts */
+        begin_turn(consumer);
+        UNROLL
+        for (int j = 0; j < 3; j++) {
+            used[j] = at->slot;
+            t[j] = tiles_at(first, at->slot);
+            barrier_wait(r.full + 8 * at->slot, at->parity);
+            advance(at);
+        }
+        wgmma_fence();
+        MULTIPLY_PARTS(sums, t[0].a, t[1].b, 0);
+        MULTIPLY_PARTS(sums, t[1].a, t[0].b, 1);
+        wgmma_commit();
+        MULTIPLY_PARTS(sums, t[2].a, t[2].b, 1);
+        MULTIPLY_PARTS(sums, t[2].a, t[1].b, 1);
+        MULTIPLY_PARTS(sums, t[1].a, t[2].b, 1);
+        MULTIPLY_PARTS(sums, t[1].a, t[1].b, 1);
+        end_turn(consumer);
+        wgmma_wait(1);
+        release(r.empty + 8 * used[0]);
+        wgmma_wait(0);
+        WGMMA_PIN(sums);
+        release(r.empty + 8 * used[1]);
+        release(r.empty + 8 * used[2]);
+        UNROLL
+        for (int i = 0; i < BN / 2; i++) totals[i] += sums[i];
+    }
+}
+
+/* ---- C, as in wgmma_06_turns ---- */
+
+VECTOR_TYPE(pair, float, 2);
+
+typedef struct output {
+    const split_gemm *all;
+    place at;            /* the first row and column of a warp's part */
+    unsigned boxes, old; /* its boxes, and their barriers */
+    unsigned parity;     /* of those, a bit each */
+    int product;         /* of the map of C */
+} output;
+
+DEVICE unsigned in_box(unsigned box, int row, int col) {
+    return box + row * LINE + ((col / 4 ^ row % 8) * 16) + col % 4 * 4;
+}
+
+DEVICE void ask_for_old(const output *o, int col) {
+    unsigned slot = col / BOX_COLS % BOXES;
+    if (!STORE || o->all->maps.g.beta.value == 0 || threadIdx.x % 32 != 0) return;
+    barrier_expect(o->old + 8 * slot, BOX);
+    tma_load(o->boxes + slot * BOX, &o->all->maps.c, o->at.col + col, o->at.row, o->product,
+             o->old + 8 * slot);
+}
+
+/* The box's elements of C one by one: to it, or from it. C may have any strides then. */
+DEVICE void copy_box(const output *o, unsigned box, int col, int out) {
+    const gemm *g = &o->all->maps.g;
+    int x = threadIdx.x % 32, j = o->at.col + col + x;
+    for (int row = 0; row < 16; row++) {
+        int i = o->at.row + row;
+        if (i >= g->m || j >= g->n) continue;
+        float *c = g->c + o->at.product * g->batch_c + i * g->ldc + j * g->c_step;
+        float *slot = (float *)__cvta_shared_to_generic(in_box(box, row, x));
+        if (out)
+            *c = *slot;
+        else
+            *slot = *c;
+    }
+}
+
+DEVICE void await_box(output *o, unsigned box, int col) {
+    int slot = col / BOX_COLS % BOXES;
+    if (!STORE) {
+        __syncwarp();
+        if (o->all->maps.g.beta.value != 0) copy_box(o, box, col, 0);
+    } else if (o->all->maps.g.beta.value != 0) {
+        barrier_wait(o->old + 8 * slot, o->parity >> slot & 1);
+        o->parity ^= 1u << slot;
+    } else if (threadIdx.x % 32 == 0) {
+        tma_wait_read(BOXES - 1);
+    }
+    __syncwarp();
+}
+
+/* The sums of a box become elements of C, and take the place of what those were. A lane has sums of rows lane / 4 and 8
+ * further on. */
+DEVICE void fill_box(const gemm *g, unsigned box, const float *sums) {
+    int group = threadIdx.x % 32 / 4, place = threadIdx.x % 4;
+    UNROLL
+    for (int j = 0; j < BOX_COLS / 8; j++) {
+        UNROLL
+        for (int half = 0; half < 2; half++) {
+            unsigned address = in_box(box, group + 8 * half, 8 * j + 2 * place);
+            pair old, result, *there = (pair *)__cvta_shared_to_generic(address);
+            if (g->beta.value != 0) old = *there;
+            UNROLL
+            for (int i = 0; i < 2; i++) result.at[i] = scaled(g, sums[4 * j + 2 * half + i], &old.at[i]);
+            *there = result;
+        }
+    }
+}
+
+DEVICE void write_tile(output *o, const float sums[BN / 2]) {
+    UNROLL
+    for (int col = 0; col < BN; col += BOX_COLS) {
+        unsigned box = o->boxes + col / BOX_COLS % BOXES * BOX;
+        await_box(o, box, col);
+        fill_box(&o->all->maps.g, box, &sums[col / 2]);
+        if (STORE) fence_async();
+        __syncwarp();
+        if (!STORE) {
+            copy_box(o, box, col, 1);
+        } else if (threadIdx.x % 32 == 0) {
+            tma_store(&o->all->maps.c, box, o->at.col + col, o->at.row, o->product);
+            if (o->all->maps.g.beta.value != 0 && col + BOXES * BOX_COLS < BN) {
+                tma_wait_read(0);
+                ask_for_old(o, col + BOXES * BOX_COLS);
+            }
+        }
+    }
+}
+
+/* Undoes the scaling of rows and columns. Each of their two factors is in range where the result is. Factors of rows and
+ * columns that are not there are read too, and not used. */
+DEVICE void undo_scaling(const split_gemm *all, place at, float sums[BN / 2]) {
+    const gemm *g = &all->maps.g;
+    int row = at.row + threadIdx.x % 32 / 4, col = at.col + threadIdx.x % 4 * 2;
+    const pair *rows = (const pair *)all->undo_a + (g->batch_a ? (long long)at.product * g->m : 0) + row,
+               *cols = (const pair *)all->undo_b + (g->batch_b ? (long long)at.product * g->n : 0) + col;
+    pair low = rows[0], high = rows[8];
+    UNROLL
+    for (int j = 0; j < BN / 8; j++) {
+        UNROLL
+        for (int i = 0; i < 2; i++) {
+            pair c = cols[8 * j + i];
+            float *s = &sums[4 * j + i];
+            s[0] = s[0] * (low.at[0] * c.at[0]) * (low.at[1] * c.at[1]);
+            s[2] = s[2] * (high.at[0] * c.at[0]) * (high.at[1] * c.at[1]);
+        }
+    }
+}
+
+DEVICE void consume(const split_gemm *all, room r, int chunks, int way, int rank) {
+    int warp = threadIdx.x / 32 - 4, consumer = warp / 4;
+    const gemm *g = &all->maps.g;
+    float totals[BN / 2];
+    ring at = {0, 0};
+    output o = {all, {0}, r.boxes + warp * BOXES * BOX, r.old + 8 * warp * BOXES, 0, 0};
+    if (consumer == 1) named_arrive(1, 128 * CONSUMERS);
+    for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
+        o.at = place_of(&w, rank);
+        o.at.row += warp * 16;
+        o.product = g->batch_c ? o.at.product : 0;
+        if (STORE && g->beta.value != 0) {
+            if (threadIdx.x % 32 == 0) tma_wait_read(0);
+            UNROLL
+            for (int b = 0; b < BOXES; b++) ask_for_old(&o, b * BOX_COLS);
+        }
+        UNROLL
+        for (int i = 0; i < BN / 2; i++) totals[i] = 0;
+        if (way == WAY_FP16X3) {
+            multiply_fp16x3(totals, r, &at, chunks, consumer);
+            undo_scaling(all, o.at, totals);
+        } else {
+            multiply_bf16x6(totals, r, &at, chunks, consumer);
+        }
+        write_tile(&o, totals);
+    }
+    if (consumer == 0) named_wait(1, 128 * CONSUMERS);
+    if (STORE && threadIdx.x % 32 == 0) tma_wait_all();
+}
+
+/* The whole kernel; `least_way` is the first that it has. */
+DEVICE void split_product(const split_gemm *all, const void *memory, int least_way) {
+    room r = rooms(memory);
+    int rank = CM > 1 ? cluster_rank() : 0, chunks = (all->maps.g.k + DEPTH - 1) / DEPTH;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            barrier_init(r.full + 8 * s, 1);
+            barrier_init(r.empty + 8 * s, 4 * CONSUMERS * CM);
+        }
+        for (int b = 0; b < 4 * CONSUMERS * BOXES; b++) barrier_init(r.old + 8 * b, 1);
+        barrier_publish();
+    }
+    __syncthreads();
+    if (CM > 1) cluster_wait();
+    await_last_kernel();
+    int way = *(const volatile int *)all->state;
+    if (way == WAY_FMA) return; /* split_multiply's turn */
+    if (least_way == WAY_BF16X6) way = WAY_BF16X6;
+    if (threadIdx.x < 128) {
+        REGISTERS_FEWER(40);
+        if (threadIdx.x == 0) produce(all, r, chunks * (way == WAY_FP16X3 ? 2 : 3), way, rank);
+    } else {
+        REGISTERS_MORE(232);
+        consume(all, r, chunks, way, rank);
+    }
+    if (CM > 1) cluster_wait(); /* no block leaves while another may write to it */
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* tensor_map.c: matrices as TMA sees them: lines of elements, `lines` of them, and the matrices of a batch.
+ *
+ * Lines end where the matrix ends: what a box has beyond it reads as zeros, and is not written where a line is whole
+ * pieces of 16 bytes. */
+#include "tensor_map.h"
+
+#include <string.h>
+
+#include "../numeric.h"
+
+/* Bytes of a line of a box, which the swizzle of 128 bytes needs; and what addresses and distances are multiples of. */
+enum { BOX_BYTES = 128, UNIT = 16 };
+
+typedef struct lines {
+    const void *data;
+    int64_t length, count, distance; /* in elements */
+    int64_t products, batch;
+} lines;
+
+/* The data type of a map. TMA rounds f32 to TF32 as it loads it, so that only A and B have that type. */
+static int type_of(tess_type type, int is_input) {
+    switch (type) {
+    case TESS_F16: return CU_MAP_F16;
+    case TESS_BF16: return CU_MAP_BF16;
+    case TESS_I8: return CU_MAP_U8;
+    case TESS_I32: return CU_MAP_I32;
+    default: return is_input ? CU_MAP_TF32 : CU_MAP_F32;
+    }
+}
+
+/* The bytes from one line, or matrix, to the next. Where there is only one, it is as far as the next could be. */
+static uint64_t stride_of(int64_t count, int64_t elements, int64_t size, uint64_t bytes) {
+    return count > 1 ? (uint64_t)(elements * size) : (bytes + UNIT - 1) / UNIT * UNIT;
+}
+
+static tess_status encode(cuda_device *self, const lines *m, tess_type type, int is_input, int box,
+                          tensor_map *map, sentence *why) {
+    int64_t size = numeric_size(type), products = m->batch == 0 ? 1 : m->products;
+    const uint64_t dimensions[] = {(uint64_t)m->length, (uint64_t)m->count, (uint64_t)products};
+    uint64_t strides[2];
+    strides[0] = stride_of(m->count, m->distance, size, dimensions[0] * (uint64_t)size);
+    strides[1] = stride_of(products, m->batch, size, dimensions[1] * strides[0]);
+    const unsigned boxes[] = {(unsigned)(BOX_BYTES / size), (unsigned)box, 1}, steps[] = {1, 1, 1};
+    CUDA(self, cuTensorMapEncodeTiled, map, type_of(type, is_input), 3, (void *)(uintptr_t)m->data,
+         dimensions, strides, boxes, steps, 0, CU_MAP_SWIZZLE_128B, CU_MAP_PROMOTE_256B, 0);
+    return TESS_OK;
+}
+
+/* 0 for a kernel that has no such parameter. */
+static int param_of(const product_launch *launch, const char *name) {
+    int at = registry_find_param(launch->row, name);
+    return at < 0 ? 0 : (int)launch->params[at];
+}
+
+tess_status tensor_map_arguments(cuda_device *self, const product_launch *launch, tma_gemm *out,
+                                 sentence *why) {
+    const launch_gemm *g = launch->arguments;
+    const launch_shape *shape = &launch->shape;
+    lines a = {g->a, g->k, g->m, g->lda, g->count, g->batch_a},
+          b = {g->b, g->n, g->k, g->ldb, g->count, g->batch_b},
+          c = {g->c, g->n, g->m, g->ldc, g->count, g->batch_c};
+    tess_type in = launch->split ? TESS_F16 : launch->in; /* parts of f32 have 16 bits, whichever they are */
+    if (launch->split) a.length = g->lda, b.length = b.distance = g->b_step, b.count = g->n;
+    if (param_of(launch, "AT")) a.length = g->m, a.count = g->k, a.distance = g->a_step;
+    if (param_of(launch, "BT")) b.length = g->k, b.count = g->n, b.distance = g->b_step;
+    memset(out, 0, sizeof *out);
+    out->g = *g;
+    TRY(encode(self, &a, in, 1, shape->box_a, &out->a, why));
+    TRY(encode(self, &b, in, 1, shape->box_b, &out->b, why));
+    if (!param_of(launch, "STORE")) return TESS_OK;
+    return encode(self, &c, launch->out, 0, shape->box_c, &out->c, why);
+}

@@ -1,0 +1,54 @@
+/* split.h: f32 products whose matrices are split into parts that tensor cores multiply exactly: the work of
+ * kernels/split_prepare.cu around kernels/split_*.cu, as launches.
+ *
+ * Which of three ways a product takes depends on its data, and is decided where that lies: the kernels of all ways are
+ * launched, and those whose turn it is not end at once. Nothing is waited for.
+ *
+ *   workspace   the state (the way, and what every block of the survey found), then for A and for B the factors of
+ *               their lines, then their parts; each begins at a multiple of 256 bytes */
+#ifndef SPLIT_H
+#define SPLIT_H
+
+#include "product.h"
+
+/* Written to the state by split_pack; the values are those of tess_way in tessera.h. */
+enum { SPLIT_FP16X3 = 1, SPLIT_BF16X6 = 2, SPLIT_FMA = 3 };
+
+/* Elements of k of a chunk, and those of a line's parts that it takes at most. */
+enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH };
+
+/* The arguments of split_prepare.cu's kernels: `split` there. A line is a row of A or a column of B. */
+typedef struct split_side {
+    const float *from;
+    uint16_t *parts;
+    float *undo;             /* two factors for every line */
+    int32_t lines, products; /* products: 1 where all of a batch share it */
+    int32_t together;        /* lines that a block surveys at a time */
+    int32_t unused;
+    int64_t line, step, batch; /* from one line, element along k and product to the next */
+} split_side;
+
+typedef struct split_arguments {
+    split_side a, b;
+    int32_t *state;
+    int32_t k, count;
+    int32_t survey_blocks;
+    int32_t least_way;
+    int32_t unused;
+    float alpha, beta;
+    float *c;
+    int64_t c_row, c_col, batch_c;
+} split_arguments;
+
+/* Bytes of workspace for the product as the kernel sees it. */
+int64_t split_workspace(const problem *run);
+
+/* The arguments for that product; the workspace, if it is not NULL, has the bytes above. */
+split_arguments split_arguments_of(const problem *run, const operands *data, const kernel_row *kernel,
+                                   char *workspace);
+
+/* The launches of a product. Without a workspace it is computed by plain multiply-adds. */
+tess_status split_run(const product_target *target, product_launch *launch, const problem *run,
+                      const operands *data, char *workspace, sentence *why);
+
+#endif

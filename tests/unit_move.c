@@ -1,0 +1,103 @@
+/* unit_move.c: what is copied to aligned lines before a product arrives there, bit by bit: move_lines of kernels/move.cu
+ * runs on the simulator, and the product itself is only looked at. White-box: src/product.h, src/sim/sim.h. */
+#include "harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/numeric.h"
+#include "../src/sim/sim.h"
+
+/* Takes launches: copies run, of a product the arguments are kept. */
+typedef struct keeper {
+    sim_device *sim;
+    int lines, others; /* copies by move_lines, and by other kernels */
+    launch_gemm product;
+} keeper;
+
+static tess_status keep(void *self, const product_launch *launch, sentence *why) {
+    keeper *k = self;
+    if (!launch->moves) {
+        memcpy(&k->product, launch->arguments, sizeof k->product);
+        return TESS_OK;
+    }
+    *(strcmp(launch->entry, "move_lines") == 0 ? &k->lines : &k->others) += 1;
+    return sim_launch_one(k->sim, launch, why);
+}
+
+typedef struct side {
+    int64_t rows, cols, row, col, batch;
+} side;
+
+/* Element (i, j) of product p, from where it was and from where it is, must be the same bytes. */
+static int64_t count_wrong(const side *s, const char *was, const char *is, int64_t row, int64_t col,
+                           int64_t batch, int64_t count, int64_t size) {
+    int64_t wrong = 0;
+    for (int64_t p = 0; p < count; p++)
+        for (int64_t i = 0; i < s->rows; i++)
+            for (int64_t j = 0; j < s->cols; j++)
+                wrong += memcmp(was + (p * s->batch + i * s->row + j * s->col) * size,
+                                is + (p * batch + i * row + j * col) * size, (size_t)size) != 0;
+    return wrong;
+}
+
+static problem problem_of(tess_type in, const side *a, const side *b, int64_t count) {
+    problem p = {.in = in, .out = in == TESS_I8 ? TESS_I32 : TESS_F32, .acc = numeric_accumulator(in)};
+    p.compute = in == TESS_F32 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT;
+    p.m = a->rows, p.n = b->cols, p.k = a->cols;
+    p.a_row = a->row, p.a_col = a->col, p.b_row = b->row, p.b_col = b->col, p.c_row = p.n, p.c_col = 1;
+    p.batch = (tess_batch){count, a->batch, b->batch, p.m * p.n};
+    return p;
+}
+
+/* Runs the product's copies, `off` elements after where memory begins. */
+static void try_copies(device *sim, tess_type in, side a, side b, int64_t count, int64_t off, int copies) {
+    enum { ROOM = 1 << 21 };
+    keeper k = {.sim = (sim_device *)sim};
+    int64_t size = numeric_size(in);
+    char *memory = test_alloc(ROOM), *data_a = memory + ROOM / 4 + off * size,
+         *data_b = memory + 3 * (ROOM / 4) + off * size, *workspace = aligned_alloc(256, ROOM);
+    for (int i = 0; i < ROOM; i++) memory[i] = (char)rng_range(test_random(), 0, 255);
+    sentence why = {""};
+    plan decided = {.what = problem_of(in, &a, &b, count),
+                    .kernel = registry_find("gpu", "wgmma_07_edges", &why)};
+    for (int i = 0; i < REGISTRY_PARAMS; i++) decided.params[i] = REGISTRY_UNSET;
+    operands data = {data_a, data_b, memory, 1, 0};
+    product_target target = {&k, keep, .by_words = 1};
+    if (CHECK(decided.kernel && product_prepare(&decided, &why) == TESS_OK, "%s", why.text) &&
+        CHECK(workspace && decided.workspace <= ROOM, "%lld bytes", (long long)decided.workspace) &&
+        CHECK(product_run(&target, &decided, &data, workspace, &why) == TESS_OK, "%s", why.text)) {
+        const launch_gemm *g = &k.product;
+        int64_t wrong_a = count_wrong(&a, data_a, g->a, g->lda, g->a_step, g->batch_a, count, size),
+                wrong_b = count_wrong(&b, data_b, g->b, g->ldb, g->b_step, g->batch_b, count, size);
+        CHECK(wrong_a == 0 && wrong_b == 0,
+              "%s %lldx%lldx%lld, off by %lld: %lld elements of A and %lld of B are not what they were",
+              tess_type_name(in), (long long)a.rows, (long long)b.cols, (long long)a.cols, (long long)off,
+              (long long)wrong_a, (long long)wrong_b);
+        CHECK(k.lines == copies, "%d copies by lines and %d others, not %d", k.lines, k.others, copies);
+    }
+    free(memory), free(workspace);
+}
+
+TEST(move_to_aligned_lines) {
+    static const tess_type types[] = {TESS_BF16, TESS_I8, TESS_F32};
+    device *sim = NULL;
+    sentence why = {""};
+    if (!CHECK(sim_device_ops.open(&sim, 0, &why) == TESS_OK, "%s", why.text)) return;
+    for (int t = 0; t < 3; t++)
+        for (int64_t off = 0; off < 8; off += 1 + off / 2)
+            for (int64_t k = 1; k < 60; k = 2 * k + 1) {
+                /* A in rows, B in columns: both lie along k. A line is 1 to 3 elements longer. */
+                int64_t line = k + 1 + off % 3;
+                if (line * numeric_size(types[t]) % 16 == 0) continue;
+                try_copies(sim, types[t], (side){5, k, line, 1, 5 * line}, (side){k, 7, 1, line, 7 * line}, 3,
+                           off, 2);
+            }
+    /* Lines of several blocks; rows of B along n, which i8 and f32 are turned for; rows that go backwards. */
+    try_copies(sim, TESS_BF16, (side){3, 4101, 4101, 1, 0}, (side){4101, 9, 9, 1, 0}, 1, 3, 2);
+    try_copies(sim, TESS_I8, (side){3, 8301, 8301, 1, 0}, (side){8301, 9, 9, 1, 0}, 1, 3, 1);
+    try_copies(sim, TESS_BF16, (side){20, 40, -41, 1, 900}, (side){40, 24, 32, 1, 0}, 2, 0, 1);
+    try_copies(sim, TESS_BF16, (side){20, 40, 48, 1, 960}, (side){40, 24, 32, 1, 0}, 2, 1, 2);
+    try_copies(sim, TESS_BF16, (side){20, 40, 0, 1, 13}, (side){40, 24, 1, 41, 5}, 4, 1, 2);
+    sim->ops->close(sim);
+}

@@ -1,0 +1,184 @@
+/* unit_split_aid.c: the launches of a split product, one after the other. */
+#include "unit_split_aid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "../src/numeric.h"
+#include "../src/sim/tensor_core.h"
+
+enum { ROWS = TENSOR_ROWS, COLS = TENSOR_COLS, STEP = 16 };
+
+/* ---- Tensor cores ---- */
+
+/* 16 by 8 sums, of the parts of some rows and columns. */
+typedef struct tile {
+    const uint16_t *a[ROWS], *b[COLS]; /* NULL: there is no such line */
+    float sums[ROWS][COLS], totals[ROWS][COLS];
+} tile;
+
+/* Adds the products of 16 elements of k, `from_a` and `from_b` elements on in their lines. */
+static void add_step(tile *t, int type, int64_t from_a, int64_t from_b) {
+    tensor_tile step = {.type = type, .bytes = 2 * STEP};
+    for (int i = 0; i < ROWS; i++)
+        if (t->a[i]) memcpy(step.a[i], t->a[i] + from_a, 2 * STEP);
+    for (int j = 0; j < COLS; j++)
+        if (t->b[j]) memcpy(step.b[j], t->b[j] + from_b, 2 * STEP);
+    memcpy(step.sums, t->sums, sizeof t->sums);
+    tensor_multiply(tensor_rule_of(90), &step);
+    memcpy(t->sums, step.sums, sizeof t->sums);
+}
+
+/* Adds the sums to the totals, and clears them. */
+static void promote(tile *t) {
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLS; j++) t->totals[i][j] += t->sums[i][j];
+    memset(t->sums, 0, sizeof t->sums);
+}
+
+static void scale_sums(tile *t, float by) {
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLS; j++) t->sums[i][j] *= by;
+}
+
+/* The same products in the same order as in kernels/split.h. */
+static void add_chunk_fp16x3(tile *t, int64_t at) {
+    for (int64_t line = at; line < at + 128; line += 64) {
+        add_step(t, SIM_F16, line + 32, line);
+        add_step(t, SIM_F16, line + 48, line + 16);
+        add_step(t, SIM_F16, line, line + 32);
+        add_step(t, SIM_F16, line + 16, line + 48);
+    }
+    scale_sums(t, 0x1p-12f);
+    for (int64_t line = at; line < at + 128; line += 64) {
+        add_step(t, SIM_F16, line, line);
+        add_step(t, SIM_F16, line + 16, line + 16);
+    }
+    promote(t);
+}
+
+static void add_chunk_bf16x6(tile *t, int64_t at) {
+    static const int parts[6][2] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
+    for (int p = 0; p < 6; p++)
+        for (int k = 0; k < 64; k += STEP)
+            add_step(t, SIM_BF16, at + parts[p][0] * 64 + k, at + parts[p][1] * 64 + k);
+    promote(t);
+}
+
+static void set_lines(const uint16_t **of, int count, const split_side *side, int64_t product, int64_t first,
+                      int64_t length) {
+    if (side->products == 1) product = 0;
+    for (int i = 0; i < count; i++)
+        of[i] = first + i < side->lines ? side->parts + (product * side->lines + first + i) * length : NULL;
+}
+
+static const float *undo_of(const split_side *side, int64_t product, int64_t line) {
+    return side->undo + 2 * ((side->products == 1 ? 0 : product) * side->lines + line);
+}
+
+static void store_tile(const split_arguments *s, const tile *t, int64_t product, int64_t row, int64_t col) {
+    for (int64_t i = 0; i < ROWS && row + i < s->a.lines; i++)
+        for (int64_t j = 0; j < COLS && col + j < s->b.lines; j++) {
+            const float *a = undo_of(&s->a, product, row + i), *b = undo_of(&s->b, product, col + j);
+            float *c = s->c + product * s->batch_c + (row + i) * s->c_row + (col + j) * s->c_col;
+            float sum = t->totals[i][j];
+            if (s->state[0] == SPLIT_FP16X3) sum = sum * (a[0] * b[0]) * (a[1] * b[1]);
+            *c = s->beta == 0 ? s->alpha * sum : fmaf(s->beta, *c, s->alpha * sum);
+        }
+}
+
+static void multiply_parts(const split_arguments *s) {
+    int64_t chunks = (s->k + SPLIT_DEPTH - 1) / SPLIT_DEPTH, length = chunks * SPLIT_CHUNK;
+    for (int64_t product = 0; product < s->count; product++)
+        for (int64_t row = 0; row < s->a.lines; row += ROWS)
+            for (int64_t col = 0; col < s->b.lines; col += COLS) {
+                tile t = {.sums = {{0}}};
+                set_lines(t.a, ROWS, &s->a, product, row, length);
+                set_lines(t.b, COLS, &s->b, product, col, length);
+                for (int64_t c = 0; c < chunks; c++)
+                    if (s->state[0] == SPLIT_FP16X3)
+                        add_chunk_fp16x3(&t, c * 128);
+                    else
+                        add_chunk_bf16x6(&t, c * SPLIT_CHUNK);
+                store_tile(s, &t, product, row, col);
+            }
+}
+
+/* ---- Launches ---- */
+
+static tess_status run_helper(split_bench *bench, const product_launch *launch, sentence *why) {
+    module_request request = {.file = launch->file, .in = launch->in, .out = launch->out};
+    sim_launch run = {.arguments = launch->arguments,
+                      .splits = 1,
+                      .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
+                      .block_x = launch->shape.block_x,
+                      .block_y = launch->shape.block_y};
+    module *m;
+    TRY(module_get(&bench->modules, &request, &m, why));
+    TRY(module_kernel(m, launch->entry, &run.kernel, why));
+    return grid_run(&bench->workers, 2, m, &run, NULL, why);
+}
+
+static tess_status launch_one(void *self, const product_launch *launch, sentence *why) {
+    split_bench *bench = self;
+    bench->launches++;
+    bench->last = *launch->split;
+    if (!launch->row) return run_helper(bench, launch, why);
+    if (launch->split->state[0] != SPLIT_FMA) multiply_parts(launch->split);
+    return TESS_OK;
+}
+
+/* ---- Products ---- */
+
+split_matrix split_matrix_make(int64_t rows, int64_t cols, int by_columns, int gap, int64_t count) {
+    split_matrix m = {NULL, rows, cols, by_columns ? 1 : cols + gap, by_columns ? rows + gap : 1, 0};
+    m.batch = (by_columns ? cols : rows) * (by_columns ? m.col : m.row);
+    m.data = test_alloc((size_t)(m.batch * count) * sizeof(float));
+    memset(m.data, 0xff, (size_t)(m.batch * count) * sizeof(float)); /* NaN between the lines */
+    return m;
+}
+
+float *split_at(const split_matrix *m, int64_t product, int64_t row, int64_t col) {
+    return m->data + product * m->batch + row * m->row + col * m->col;
+}
+
+static problem problem_of(const split_matrix *a, const split_matrix *b, const split_matrix *c,
+                          int64_t count) {
+    return (problem){.in = TESS_F32,
+                     .out = TESS_F32,
+                     .acc = TESS_F32,
+                     .m = c->rows,
+                     .n = c->cols,
+                     .k = a->cols,
+                     .a_row = a->row,
+                     .a_col = a->col,
+                     .b_row = b->row,
+                     .b_col = b->col,
+                     .c_row = c->row,
+                     .c_col = c->col,
+                     .batch = {count, a->batch, b->batch, c->batch}};
+}
+
+int split_multiply(split_bench *bench, const char *kernel, double alpha, const split_matrix *a,
+                   const split_matrix *b, double beta, const split_matrix *c, int64_t count) {
+    sentence why;
+    plan decided = {.what = problem_of(a, b, c, count), .kernel = registry_find("gpu", kernel, &why)};
+    operands data = {a->data, b->data, c->data, alpha, beta};
+    if (!CHECK(decided.kernel, "%s", why.text)) return 0;
+    for (int i = 0; i < REGISTRY_PARAMS; i++) decided.params[i] = REGISTRY_UNSET;
+    if (!CHECK(product_prepare(&decided, &why) == TESS_OK, "%s", why.text)) return 0;
+    free(bench->workspace);
+    bench->workspace = test_alloc((size_t)decided.workspace + 1);
+    memset(bench->workspace, 0xff, (size_t)decided.workspace);
+    bench->launches = 0;
+    product_target target = {.self = bench, .launch = launch_one};
+    tess_status status = product_run(&target, &decided, &data, bench->workspace, &why);
+    return CHECK(status == TESS_OK, "%s", why.text) ? bench->last.state[0] : 0;
+}
+
+void split_bench_close(split_bench *bench) {
+    module_close(&bench->modules);
+    grid_close(&bench->workers);
+    free(bench->workspace);
+}

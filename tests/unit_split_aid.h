@@ -1,0 +1,32 @@
+/* unit_split_aid.h: products of f32 that are split, without a card: the kernels of split_prepare.cu run in the
+ * simulator, and the one on tensor cores is computed here from the parts that they have written. White-box. */
+#ifndef UNIT_SPLIT_AID_H
+#define UNIT_SPLIT_AID_H
+
+#include "../src/sim/grid.h"
+#include "../src/split.h"
+
+typedef struct split_bench {
+    module_list modules;
+    grid_workers workers;
+    char *workspace;
+    split_arguments last; /* of the last product */
+    int launches;
+} split_bench;
+
+/* A row-major or column-major matrix in memory of the test's own. */
+typedef struct split_matrix {
+    float *data;
+    int64_t rows, cols, row, col, batch;
+} split_matrix;
+
+/* Room for `count` of them, `gap` elements longer along their lines than they must be. */
+split_matrix split_matrix_make(int64_t rows, int64_t cols, int by_columns, int gap, int64_t count);
+float *split_at(const split_matrix *m, int64_t product, int64_t row, int64_t col);
+
+/* C = alpha*A*B + beta*C by that kernel, through product_run. Returns the way that was taken, 0 after a failure. */
+int split_multiply(split_bench *bench, const char *kernel, double alpha, const split_matrix *a,
+                   const split_matrix *b, double beta, const split_matrix *c, int64_t count);
+void split_bench_close(split_bench *bench);
+
+#endif
