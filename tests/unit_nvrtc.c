@@ -135,17 +135,17 @@ static int ends_ladder(const kernel_row *row) {
 }
 
 /* Kernels for tensor cores take long to compile, and differ little. The first and the last rung of a ladder are compiled
- * in every type, and as bf16 in every order; the others as bf16, f32 and i8, and away from the first architecture as bf16
- * for two more. */
+ * in every type, and as bf16 in every order; the others as bf16, for the first architecture and two more. The long tier
+ * spares nothing. i32 differs from f32 by the instruction that multiplies: the first architecture is enough. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
-    if (!row->tensor || harness_tier() == TIER_LONG) return 0;
+    if (harness_tier() == TIER_LONG) return 0;
+    if (!row->tensor) return in == TESS_I32 && architecture != architectures[0];
     int whole = ends_ladder(row);
     tess_type usual = architecture < registry_architecture(row, TESS_BF16) ? TESS_F16 : TESS_BF16;
     int is_usual = in == usual && out == usual;
     if (architecture != architectures[0])
         return !is_usual || (!whole && architecture != 75 && architecture != 80 && architecture != 120);
-    if (variant > 0) return !whole || !is_usual;
-    return !whole && !is_usual && in != TESS_F32 && in != TESS_I8;
+    return variant > 0 ? !whole || !is_usual : !whole && !is_usual;
 }
 
 static void compile_row(share *s, const kernel_row *row, int architecture) {
