@@ -167,7 +167,7 @@ table_wgmma() {
             ratios[kernel, of("m")] = of("ratio")
         }
         function both(size) { return " | " cell(tera[order[i], size], "%.0f") " | " cell(ratios[order[i], size], "%.2f") }
-        END { for (i = 1; i <= count; i++) print "| " order[i] both(4096) both(8192) " |" }'
+        END { for (i = 1; i <= count; i++) print "| " order[i] both(4096) both(8192) " |" }' | sort
 }
 
 # The ladder's top in all types; then awkward shapes.

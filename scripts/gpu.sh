@@ -443,8 +443,8 @@ capture() {
     "$build/tests/tools/counters" check "$out/$3.csv" "$1"
 }
 
-# Three launches: the hardware's counters of wavefronts are not always alike. What is compared is exact in each, so one of
-# the mma kernels is enough; they are compiled first, by all cores.
+# Three launches: the hardware's counters of wavefronts are not always alike. What is compared is exact in each, but for the
+# conflicts of copies of 16 bytes, so one of the mma kernels is enough; they are compiled first, by all cores.
 run_counters() { capture simt 3 counters; }
 run_counters_mma() {
     for kernel in $(kernels_like mma); do

@@ -237,3 +237,42 @@ TEST(warps_copy_without_sharing_words) {
           "26 lanes of a bank are not 26 wavefronts");
     CHECK(copy_wavefronts(one, 0, 1, &least) == 1 && least == 1, "zeros are loaded");
 }
+
+/* A warp copies lines of `length` bytes in pieces of 16, lines 512 bytes apart in global memory and `pitch` in
+ * shared memory, from line `first` on. */
+static void copy_lines(uint64_t length, uint64_t pitch, uint64_t first, warps_request *load,
+                       warps_request *store) {
+    *load = (warps_request){.kind = 16 | WARPS_COPY, .mask = UINT32_MAX};
+    *store = (warps_request){.kind = 16 | WARPS_COPY | WARPS_WRITE | WARPS_SHARED, .mask = UINT32_MAX};
+    for (uint64_t lane = 0; lane < WARPS_LANES; lane++) {
+        uint64_t line = first + 16 * lane / length, at = 16 * lane % length;
+        load->at[lane] = 4096 + 512 * line + at;
+        store->at[lane] = pitch * line + at;
+    }
+}
+
+/* As an H200 has them: the first two lines are mma_05_swizzled's, the others those of mma_03_async. */
+TEST(warps_copy_16_bytes_past_l1) {
+    static const struct {
+        uint64_t length, pitch, first;
+        int wavefronts, least, split, zeros, zeros_least;
+    } cases[] = {
+        {64, 64, 0, 8, 8, 0, 64, 64},     {256, 256, 0, 4, 4, 0, 64, 64},   {64, 80, 0, 27, 19, 4, 64, 60},
+        {256, 272, 0, 10, 10, 2, 64, 64}, {256, 272, 2, 16, 16, 2, 64, 64},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        warps_request load, store;
+        int least, zeros_least;
+        copy_lines(cases[i].length, cases[i].pitch, cases[i].first, &load, &store);
+        int wavefronts = banks_copy_wavefronts(&load, &store, &least);
+        CHECK(wavefronts == cases[i].wavefronts && least == cases[i].least,
+              "case %d: %d wavefronts, least %d", (int)i, wavefronts, least);
+        CHECK(banks_copy_split_sectors(&load, &store) == cases[i].split, "case %d: %d sectors more", (int)i,
+              banks_copy_split_sectors(&load, &store));
+        load.mask = 0;
+        wavefronts = banks_copy_wavefronts(&load, &store, &zeros_least);
+        CHECK(wavefronts == cases[i].zeros && zeros_least == cases[i].zeros_least,
+              "case %d, zeros: %d wavefronts, least %d", (int)i, wavefronts, zeros_least);
+        CHECK(banks_copy_split_sectors(&load, &store) == 0, "case %d: zeros have sectors", (int)i);
+    }
+}

@@ -55,12 +55,11 @@ static int busiest_source(const warps_request *load, int first, int lanes, int w
     return most;
 }
 
-int banks_copy_wavefronts(const warps_request *load, const warps_request *store, int *least) {
+/* A copy of up to 8 bytes a lane passes through L1: in each part the busier side decides. */
+static int cached_wavefronts(const warps_request *load, const warps_request *store, const uint32_t *offsets,
+                             int *least) {
     int bytes = (int)(store->kind & WARPS_BYTES), parts = bytes <= 4 ? 1 : bytes / 4;
     int lanes = BANKS_LANES / parts, total = 0;
-    uint32_t offsets[BANKS_LANES];
-    for (int lane = 0; lane < BANKS_LANES; lane++) offsets[lane] = (uint32_t)store->at[lane];
-    *least = 0;
     for (int part = 0; part < parts; part++) {
         int from = busiest_source(load, part * lanes, lanes, parts);
         int to = busiest_bank(offsets, store->mask, part * lanes, lanes, parts);
@@ -68,6 +67,64 @@ int banks_copy_wavefronts(const warps_request *load, const warps_request *store,
         *least += to > 0;
     }
     return total;
+}
+
+/* How many different pieces of 1 << from_shift bytes of global memory, and of 1 << to_shift bytes of shared
+ * memory, the lanes of a quarter copy between; a shift of WHOLE has all memory as one piece. */
+enum { WHOLE = 63, LINE = 7, SECTOR = 5, QUARTER = BANKS_LANES / 4 };
+static int count_pieces(const warps_request *load, const warps_request *store, int first, int from_shift,
+                        int to_shift) {
+    uint64_t from[QUARTER], to[QUARTER];
+    int count = 0;
+    for (int lane = first; lane < first + QUARTER; lane++) {
+        int k = 0;
+        if (!((load->mask & store->mask) >> lane & 1)) continue;
+        from[count] = load->at[lane] >> from_shift;
+        to[count] = store->at[lane] >> to_shift;
+        while (from[k] != from[count] || to[k] != to[count]) k++;
+        count += k == count;
+    }
+    return count;
+}
+
+/* A copy of 16 bytes goes past L1. A quarter takes a pass for each line of global memory and each line of
+ * shared memory that it goes to from there, and two for each further line of shared memory. Where its places
+ * in shared memory share banks, the passes that are more are made for each line of global memory. */
+static int bypass_wavefronts(const warps_request *load, const warps_request *store, const uint32_t *offsets,
+                             int *least) {
+    int total = 0;
+    for (int first = 0; first < BANKS_LANES; first += QUARTER) {
+        int busy = busiest_bank(offsets, store->mask, first, QUARTER, 4);
+        int from = count_pieces(load, store, first, LINE, WHOLE);
+        int to = count_pieces(load, store, first, WHOLE, LINE);
+        int pairs = count_pieces(load, store, first, LINE, LINE);
+        int undisturbed = from ? pairs + 2 * (to - 1) : busy > 0;
+        *least += undisturbed;
+        total += undisturbed + (busy ? busy - 1 : 0) * (from ? from : 1);
+    }
+    if (load->mask) return total;
+    /* Nothing but zeros: two passes a lane, conflicts among them. */
+    int zeros = 2 * __builtin_popcount(store->mask), conflicts = total - *least;
+    *least = zeros - conflicts;
+    return zeros;
+}
+
+int banks_copy_wavefronts(const warps_request *load, const warps_request *store, int *least) {
+    uint32_t offsets[BANKS_LANES];
+    for (int lane = 0; lane < BANKS_LANES; lane++) offsets[lane] = (uint32_t)store->at[lane];
+    *least = 0;
+    return (store->kind & WARPS_BYTES) == 16 ? bypass_wavefronts(load, store, offsets, least)
+                                             : cached_wavefronts(load, store, offsets, least);
+}
+
+int banks_copy_split_sectors(const warps_request *load, const warps_request *store) {
+    int split = 0;
+    for (int first = 0; (store->kind & WARPS_BYTES) == 16 && first < BANKS_LANES; first += QUARTER) {
+        int from = count_pieces(load, store, first, SECTOR, WHOLE);
+        int to = count_pieces(load, store, first, WHOLE, SECTOR);
+        split += to > from ? to - from : 0;
+    }
+    return split;
 }
 
 int banks_add(void *self, const warps_request *request) {

@@ -34,4 +34,8 @@ static inline int banks_are_apart(uint32_t kind) {
 /* The same of a copy, which loads from global memory and stores to shared memory. */
 int banks_copy_wavefronts(const warps_request *load, const warps_request *store, int *least);
 
+/* The sectors that a copy of 16 bytes loads beyond those that its lanes touch: in each quarter as many as its
+ * places in shared memory touch pieces of 32 bytes more than those in global memory do. */
+int banks_copy_split_sectors(const warps_request *load, const warps_request *store);
+
 #endif

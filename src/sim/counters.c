@@ -100,7 +100,10 @@ void counters_add_shared(counters *c, const warps_request *r) {
                          ? banks_copy_wavefronts(&c->copied, r, &least)
                          : banks_wavefronts(offsets, r->mask, bytes, banks_are_apart(r->kind), &least);
     uint32_t site = r->kind & WARPS_COPY ? r->site - 1 : r->site; /* of a copy it was put one byte behind */
-    uint64_t *three = line_of(c, site) + (writes ? COUNTERS_SHARED_STORE : COUNTERS_SHARED_LOAD);
+    uint64_t *line = line_of(c, site);
+    uint64_t *three = line + (writes ? COUNTERS_SHARED_STORE : COUNTERS_SHARED_LOAD);
+    if (r->kind & WARPS_COPY)
+        line[COUNTERS_GLOBAL_LOAD + 1] += (uint64_t)banks_copy_split_sectors(&c->copied, r);
     three[0]++;
     three[1] += (uint64_t)wavefronts;
     three[2] += (uint64_t)(wavefronts - least);

@@ -6,7 +6,8 @@
  *                                      equal runs, the least of each counter
  *   counters clean NCU.csv             ncu's table: the launches and the sums, without names of the machine
  *   counters hash KERNEL               the hash of its code
- *   counters check FILE.csv FAMILY     compares a counters.csv with the simulator; ends in "N passed, N failed"
+ *   counters check FILE.csv FAMILY     compares a counters.csv with the simulator; what is excepted is listed;
+ *                                      ends in "N passed, N failed"
  *
  * A row of counters.csv is a kernel with its own parameters, a hash of its code, a type and a shape; the columns
  * behind are sums of Nsight's metrics, empty where it has none. Run it where kernels/ is. */
@@ -358,19 +359,51 @@ static const char *sum_of(const table *t, int row, const struct comparison *c, d
     return NULL;
 }
 
+/* Where Nsight's own number is not what the code does (docs/COUNTERS.md has more): it is that of the copies of
+ * the first so many bytes of k only, or up to so much higher. */
+static const struct exception {
+    const char *kernel, *type, *what;
+    double first_bytes, raised;
+    const char *reason;
+} exceptions[] = {
+#define UNSEEN "Nsight does not see copies under predicate P0, which are those of the loop"
+#define RAISED "Nsight's metrics of these conflicts are raised, each by another number"
+    {"mma_03_async", "bf16", "shared_store_conflicts", 0, 0.02, RAISED},
+    {"mma_03_async", "i8", "shared_store_conflicts", 0, 0.02, RAISED},
+    {"mma_06_overlapped", "i8", "shared_store_wavefronts", 192, 0, UNSEEN},
+    {"mma_07_raster", "bf16", "shared_store_wavefronts", 192, 0, UNSEEN},
+    {"mma_07_raster", "i8", "shared_store_wavefronts", 192, 0, UNSEEN},
+};
+enum { EXCEPTIONS = sizeof exceptions / sizeof *exceptions };
+
+/* Why the card may have this number where the simulator has `ours`; NULL if it may not. */
+static const char *excuse(const table *t, int row, const char *what, double card, double ours) {
+    char *const *cells = t->cells[row];
+    double bytes = atof(cells[6]) * (strcmp(cells[3], "bf16") == 0 ? 2 : 1);
+    for (int i = 0; i < EXCEPTIONS; i++) {
+        const struct exception *e = &exceptions[i];
+        double least = e->first_bytes > 0 ? ours * e->first_bytes / bytes : ours;
+        if (strcmp(e->kernel, cells[0]) == 0 && strcmp(e->type, cells[3]) == 0 && strcmp(e->what, what) == 0)
+            return card >= least && card <= least * (1 + e->raised) ? e->reason : NULL;
+    }
+    return NULL;
+}
+
 static void compare(const table *t, int row, const struct comparison *c, const tess_counters *counted) {
     double card, ours = *(const double *)((const char *)counted + c->ours);
-    const char *missing = sum_of(t, row, c, &card);
+    const char *missing = sum_of(t, row, c, &card), *reason = NULL;
     int good = !missing && card == ours;
+    if (!good && !missing) reason = excuse(t, row, c->what, card, ours);
     passed += good;
-    failed += !good;
+    failed += !good && !reason;
     if (good) return;
-    printf("FAIL %s %s %sx%sx%s: ", t->cells[row][0], t->cells[row][3], t->cells[row][4], t->cells[row][5],
-           t->cells[row][6]);
+    printf("%s %s %s %sx%sx%s: ", reason ? "excepted" : "FAIL", t->cells[row][0], t->cells[row][3],
+           t->cells[row][4], t->cells[row][5], t->cells[row][6]);
     if (missing)
         printf("there is no %s\n", missing);
     else
-        printf("%s is %.0f on the card, %.0f in the simulator\n", c->what, card, ours);
+        printf("%s is %.0f on the card, %.0f in the simulator%s%s\n", c->what, card, ours, reason ? ": " : "",
+               reason ? reason : "");
 }
 
 static void check_row(tess_context *ctx, const table *t, int row, const product *p) {
