@@ -7,7 +7,7 @@ set -eu
 tessera=${1:?usage: sh scripts/demo.sh PATH/TO/tessera}
 report=$(dirname "$tessera")/report.html
 counted=512      # the size at which the simulator counts
-gpu_size=4096    # the size of the GPU's ladder, measured or predicted
+gpu_size=${DEMO_SIZE:-4096} # the size of the GPU's ladder, measured or predicted
 cpu_size=512
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -102,8 +102,9 @@ show_gpu_ladder() { # DEVICE, or nothing
 }
 
 show_tensor_cores() { # DEVICE
-    "$tessera" list --device "$1" --csv - | grep -q ,mma_ || return 0
-    measure_rates "$1" 'mma_*' $gpu_size --type bf16 >"$scratch/tensor"
+    family=mma
+    ! plain_csv "$scratch/devices" | grep -q "^$1,.*,sm_90a," || family=wgmma
+    measure_rates "$1" "${family}_*" $gpu_size --type bf16 >"$scratch/tensor"
     echo
     echo "Its tensor cores: bf16 at $gpu_size."
     awk -F, '{ printf "  %-21s %24.0f %10.2f|%s\n", $1, $2, $3, $2 }' "$scratch/tensor" | bars 18
