@@ -134,18 +134,20 @@ static int ends_ladder(const kernel_row *row) {
     return before == 0 || after == 0;
 }
 
-/* Kernels for tensor cores take long to compile, and differ little. The first and the last rung of a ladder are compiled
- * in every type, and as bf16 in every order; the others as bf16, for the first architecture and two more. The long tier
- * spares nothing. i32 differs from f32 by the instruction that multiplies: the first architecture is enough. */
+/* Kernels differ little, and architectures of one generation too; compiling takes longer than all other tests. The first
+ * and the last rung of a ladder are compiled for every architecture; those for tensor cores in types that differ, and as
+ * bf16 in every order. Of the others i32, which differs from f32 by one instruction, is for the first architecture alone,
+ * and so is all that tensor cores multiply but on sm_80. The long tier spares nothing. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (harness_tier() == TIER_LONG) return 0;
-    if (!row->tensor) return in == TESS_I32 && architecture != architectures[0];
-    int whole = ends_ladder(row);
+    int whole = ends_ladder(row), first = architecture == architectures[0];
+    if (!row->tensor)
+        return !first && (in == TESS_I32 ||
+                          (!whole && (architecture == 86 || architecture == 89 || architecture == 100)));
     tess_type usual = architecture < registry_architecture(row, TESS_BF16) ? TESS_F16 : TESS_BF16;
     int is_usual = in == usual && out == usual;
-    if (architecture != architectures[0])
-        return !is_usual || (!whole && architecture != 75 && architecture != 80 && architecture != 120);
-    return variant > 0 ? !whole || !is_usual : !whole && !is_usual;
+    if (!first) return !is_usual || (!whole && architecture != 80);
+    return variant > 0 ? !whole || !is_usual : !is_usual && (!whole || in == TESS_F16);
 }
 
 static void compile_row(share *s, const kernel_row *row, int architecture) {
@@ -171,7 +173,8 @@ static void compile_row(share *s, const kernel_row *row, int architecture) {
     }
 }
 
-/* The files that are no rungs: what goes on beside a product, and measurements. */
+/* The files that are no rungs: what goes on beside a product, and measurements. Moves of other architectures differ by
+ * the size of elements alone: two are enough. */
 static void compile_helpers(share *s, int architecture) {
     for (const kernel_file *f = kernel_files; f->name; f++) {
         int moves = strcmp(f->name, "move.cu") == 0, measures = strcmp(f->name, "measure.cu") == 0,
@@ -180,7 +183,9 @@ static void compile_helpers(share *s, int architecture) {
             jit_request r = {.file = f->name,
                              .type = jit_type_macro(products[p].in, products[p].out),
                              .architecture = architecture};
-            if (moves || (measures && p < 2) || (splits && p == 0)) compile_one(s, &r, NULL);
+            int spared = architecture != architectures[0] && harness_tier() != TIER_LONG && p > 0 &&
+                         products[p].in != TESS_I8;
+            if ((moves && !spared) || (measures && p < 2) || (splits && p == 0)) compile_one(s, &r, NULL);
         }
     }
 }
