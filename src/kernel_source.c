@@ -68,19 +68,23 @@ static int is_simulators(const char *name) {
     return length > 6 && strcmp(name + length - 6, "_sim.h") == 0;
 }
 
-/* The line that includes a file of ours, and that file's name; NULL if there is none. */
-static char *find_include(char *text, char name[64]) {
+/* The last line among the first `size` bytes that includes a file of ours, and that file's name; NULL if there is none. */
+static char *find_include(char *text, size_t size, char name[64]) {
     static const char word[] = "#include \"";
-    for (char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    char *found = NULL, *end = text + size, *next;
+    for (char *line = text; line && line < end; line = next) {
+        next = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
         if (strncmp(line, word, sizeof word - 1) != 0) continue;
-        size_t length = strcspn(line + sizeof word - 1, "\"\n");
-        if (length > 0 && length < 64 && line[sizeof word - 1 + length] == '"') {
-            memcpy(name, line + sizeof word - 1, length);
-            name[length] = '\0';
-            if (!is_simulators(name)) return line;
-        }
+        char *begin = line + sizeof word - 1;
+        size_t length = strcspn(begin, "\"\n");
+        if (length == 0 || length >= 64 || begin[length] != '"') continue;
+        char candidate[64] = {0};
+        memcpy(candidate, begin, length);
+        if (is_simulators(candidate)) continue;
+        memcpy(name, candidate, sizeof candidate);
+        found = line;
     }
-    return NULL;
+    return found;
 }
 
 static int lines_before(const char *text, const char *end) {
@@ -89,15 +93,12 @@ static int lines_before(const char *text, const char *end) {
     return count;
 }
 
-/* `depth`: how many files have included this one, which is itself never among them. */
-static tess_status read_whole(const char *file, int depth, char **text, sentence *why) {
-    enum { DEEPEST = 8 };
-    char name[64], *header = NULL;
-    if (depth > DEEPEST)
-        return status_fail(why, TESS_ERROR_KERNEL, "%s is included by files that it includes", file);
-    TRY(kernel_source_read(file, text, why));
-    char *line = find_include(*text, name);
-    if (!line) return TESS_OK;
+static tess_status read_whole(const char *file, int depth, char **text, sentence *why);
+
+/* Puts the file of that name in the place of the line that includes it. */
+static tess_status expand(const char *file, int depth, char **text, const char *line, const char *name,
+                          sentence *why) {
+    char *header = NULL;
     tess_status status = read_whole(name, depth + 1, &header, why);
     const char *after = line + strcspn(line, "\n");
     size_t room = status == TESS_OK ? strlen(*text) + strlen(header) + strlen(file) + 128 : 0;
@@ -111,6 +112,21 @@ static tess_status read_whole(const char *file, int depth, char **text, sentence
     memory_free(*text);
     *text = whole;
     return status;
+}
+
+/* `depth`: how many files have included this one, which is itself never among them. From the last line that includes
+ * something to the first, so that lines before it keep their numbers. */
+static tess_status read_whole(const char *file, int depth, char **text, sentence *why) {
+    enum { DEEPEST = 8 };
+    char name[64], *line;
+    if (depth > DEEPEST)
+        return status_fail(why, TESS_ERROR_KERNEL, "%s is included by files that it includes", file);
+    TRY(kernel_source_read(file, text, why));
+    for (size_t size = strlen(*text); (line = find_include(*text, size, name)) != NULL;) {
+        size = (size_t)(line - *text);
+        TRY(expand(file, depth, text, line, name, why));
+    }
+    return TESS_OK;
 }
 
 tess_status kernel_source_read_whole(const char *file, char **text, sentence *why) {
