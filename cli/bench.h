@@ -31,7 +31,7 @@ typedef struct bench_peer {
     peer blas;      /* otherwise */
 } bench_peer;
 
-/* A kernel with its parameters: --tile makes several of one. */
+/* A kernel with its parameters: --tile and --sweep make several of one. */
 typedef struct bench_variant {
     const tess_kernel_info *kernel; /* in the request's list */
     char *params;                   /* NULL: the defaults */
@@ -43,6 +43,7 @@ typedef struct bench_request {
     kernels_list kernels;
     bench_variant *variants;
     size_t variant_count;
+    bool sorted; /* of each shape the fastest first, when all are known */
     sizes_list sizes;
     problem_types types[BENCH_TYPES_MAX];
     size_t type_count;
@@ -57,6 +58,7 @@ typedef struct bench_request {
     int64_t repeats;           /* how often everything is measured */
     bench_mode mode;
     bool verify, cold;
+    bool prepared;  /* A and B are prepared before they are timed */
     bool transfers; /* operands in host memory though the device has its own: copies are part of the time */
     unsigned char *flush; /* larger than the last cache, if cold on the host */
     size_t flush_bytes;
@@ -123,6 +125,8 @@ extern const size_t bench_column_count;
 void bench_prepare_table(table *t, const bench_request *r);
 void bench_add_rows(table *t, const bench_request *r, const bench_case *c, const problem *p,
                     const bench_result *result);
+/* Sorts the rows from number `first` on by their time. */
+void bench_sort_rows(table *t, size_t first);
 
 /* The product of the shape number `index`. */
 problem_spec bench_spec_of(const bench_request *r, size_t index, problem_types types);

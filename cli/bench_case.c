@@ -136,6 +136,14 @@ static double time_calls(const bench_request *r, const bench_case *c, const prob
     return timing_summarize(samples, count).median;
 }
 
+/* With --prepared: what can be done once for A and B, and a product with it that is checked like the others. */
+static bool prepare(const bench_request *r, bench_side *s, problem *p, bench_result *result) {
+    if (!r->prepared || s->plan == NULL) return true;
+    tess_status status = problem_prepare(p, r->ctx, s->plan, s->prepared);
+    if (status != TESS_OK) note_refusal(r, status, result);
+    return status == TESS_OK && (!r->verify || verify_with(r, s, p, PROBLEM_RANDOM, result));
+}
+
 /* What happens to the machine from one round to the next cancels in a ratio of samples taken in one round, but
  * not in a ratio of medians that may come from different rounds. */
 static double median_ratio(const double *above, const double *below, size_t count) {
@@ -169,7 +177,7 @@ static void time_sides(const bench_request *r, const bench_case *c, bench_side *
         result->to_host = timing_summarize(sides[0].to_host, count).median;
     }
     if (sides[0].plan != NULL) {
-        result->call = time_calls(r, c, sides[0].p, result->own.median);
+        if (!r->prepared) result->call = time_calls(r, c, sides[0].p, result->own.median);
         result->workspace = tess_plan_workspace(sides[0].plan);
     }
     result->state = BENCH_MEASURED;
@@ -227,9 +235,10 @@ void bench_measure(const bench_request *r, const bench_case *c, problem *p, benc
     sides[0] = (bench_side){.p = p, .blas = by_blas ? &c->alone->blas : NULL};
     if (by_blas) snprintf(result->kernel, sizeof result->kernel, "%s", c->alone->name);
     if ((by_blas || plan_case(r, c, p, &sides[0].plan, result)) && plan_peers(r, c, p, sides + 1, result) &&
-        verify(r, &sides[0], p, result))
+        verify(r, &sides[0], p, result) && prepare(r, &sides[0], p, result))
         time_sides(r, c, sides, side_count, result);
     for (size_t i = 0; i < side_count; i++) tess_free_plan(sides[i].plan);
+    for (int i = 0; i < 2; i++) tess_free_operand(sides[0].prepared[i]);
     free(sides);
 }
 

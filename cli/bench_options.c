@@ -29,7 +29,8 @@ static const args_option options[] = {
     {"beta", "NUMBER", "default 0"},
     {"params", "NAME=N[,...]", "parameters of the kernel, see list --long"},
     {"tile", "N[,N...]", "a row for each: TILE, or BX and BY, of the kernels that have them"},
-    {"compute", "MODE", "default, f32-strict, tf32 or bf16"},
+    {"sweep", "NAME=N,N:NAME=N,N", "a row for each combination that the kernel takes, the fastest first"},
+    {"compute", "MODE", "how f32 may be computed: f32 (the default), f32-strict, tf32 or bf16"},
     {"threads", "N[,N...]", "numbers of threads, for kernels and peers alike; of a CPU only"},
     ARGS_DEVICE_ROW,
     {"peer", "NAME[,NAME...]",
@@ -45,6 +46,7 @@ static const args_option options[] = {
     {"no-verify", NULL, "time without checking the results first"},
     {"seed", "N", "of the random data; default 1"},
     {"cold", NULL, "flush the caches before each run"},
+    {"prepared", NULL, "A and B were prepared once, before: a GPU's f32 in parts; the time is without it"},
     ARGS_OUTPUT_ROWS,
     {"append", NULL, "add the rows to the files of --csv and --json instead of replacing them"},
     ARGS_QUIET_ROW,
@@ -60,6 +62,7 @@ const args_spec bench_spec = {
     "  tessera bench 0              the peer alone\n"
     "  tessera bench 'cpu_0[4-6]*' --sizes 1000 --type f32,f64 --csv -\n"
     "  tessera bench 5 --device cuda --tile 16,32 --type f32,i32\n"
+    "  tessera bench 15 --sizes 4096 --sweep BM=128,256:BK=8,16:STAGES=3,4\n"
     "  tessera bench 'mma_*' --type bf16     the ladder of tensor cores (f32: --compute tf32)\n\n"
     "Each case is verified, warmed up, and sampled in turns with the peers. Shown are the median time, its\n"
     "share of the device's measured peak (of its bandwidth too, where A or B is a vector), the noise ((90th\n"
@@ -134,18 +137,22 @@ static bool read_threads(bench_request *r, const args *a) {
     }
 }
 
+bool bench_read_compute(const args *a, tess_compute *compute) {
+    int number = TESS_COMPUTE_DEFAULT;
+    if (!args_choice(a, "compute", problem_computes, PROBLEM_COMPUTES + 1, &number)) return false;
+    *compute = (tess_compute)(number % PROBLEM_COMPUTES);
+    return true;
+}
+
 static bool read_product(bench_request *r, const args *a) {
     int64_t seed = 1;
-    int compute = TESS_COMPUTE_DEFAULT;
     r->base = (problem_spec){.batch = 1, .alpha = 1};
     bool good = args_integer(a, "batch", 1, SIZES_BATCH_LARGEST, &r->base.batch) &&
                 args_choice(a, "layout", problem_layouts, 4, &r->base.layout) &&
                 args_integer(a, "ld-pad", 0, 1000000, &r->base.ld_pad) &&
                 args_real(a, "alpha", -1e30, 1e30, &r->base.alpha) &&
-                args_real(a, "beta", -1e30, 1e30, &r->base.beta) &&
-                args_choice(a, "compute", problem_computes, 4, &compute) &&
+                args_real(a, "beta", -1e30, 1e30, &r->base.beta) && bench_read_compute(a, &r->base.compute) &&
                 args_integer(a, "seed", 0, INT64_MAX, &seed);
-    r->base.compute = (tess_compute)compute;
     r->base.seed = (uint64_t)seed;
     return good;
 }
@@ -186,6 +193,11 @@ static bool read_method(bench_request *r, const args *a) {
     if (r->transfers && !r->device.own_memory) {
         say_error("--transfers times copies to a device and back, but %s computes in host memory",
                   r->device.name);
+        return false;
+    }
+    r->prepared = args_given(a, "prepared");
+    if (r->prepared && (r->cold || !bench_on_device(r))) {
+        say_error("--prepared is for matrices in a GPU's memory, and not for --cold or --transfers");
         return false;
     }
     if (r->transfers && r->cold) {

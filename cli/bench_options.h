@@ -9,8 +9,9 @@
 int bench_read_options(bench_request *r, const args *a);
 void bench_free_options(bench_request *r);
 
-/* Shared with verify: --type and the types' names; --sizes, --shape and --shapes. */
+/* Shared with other commands: --type and the types' names; --sizes, --shape and --shapes; --compute. */
 bool bench_read_types(const args *a, problem_types *types, size_t most, size_t *count);
 bool bench_read_sizes(const args *a, sizes_list *sizes);
+bool bench_read_compute(const args *a, tess_compute *compute);
 
 #endif

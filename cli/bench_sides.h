@@ -12,7 +12,8 @@ typedef struct bench_side {
     const problem *p;
     tess_plan *plan;
     const peer *blas; /* if there is no plan */
-    double seconds;   /* of one product, roughly */
+    tess_operand *prepared[2];
+    double seconds; /* of one product, roughly */
     int64_t repeats;
     double calibration_cpu; /* CPU seconds */
     double cpu, spent;      /* CPU seconds and seconds of all samples */

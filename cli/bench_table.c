@@ -156,6 +156,10 @@ bool bench_has_vectors(const bench_request *r) {
     return false;
 }
 
+void bench_sort_rows(table *t, size_t first) {
+    table_sort_rows(t, first, TIME_MS);
+}
+
 void bench_prepare_table(table *t, const bench_request *r) {
     bool square = sizes_all_square(&r->sizes), compared = false, peaked = false, tuned = false;
     for (size_t i = 0; i < r->kernels.count; i++) {
@@ -293,7 +297,7 @@ static void add_row(table *t, const bench_request *r, const bench_case *c, const
     table_set_count(t, SCHEMA, 1);
     table_set_text(t, KERNEL, result->kernel);
     set_product(t, r, c, p);
-    table_set_text(t, CACHE, r->cold ? "cold" : "warm");
+    table_set_text(t, CACHE, r->cold ? "cold" : r->prepared ? "prepared" : "warm");
     if (right) set_times(t, &p->spec, c, result);
     if (right) set_device_state(t, result);
     table_set_real(t, REL_ERROR, result->rel_error);

@@ -1,9 +1,10 @@
 /* bench_variants.c: from a list of kernels to a list of kernels with parameters.
  *
  * Invariant: each kernel is there at least once; --tile makes a variant for each of its values only of
- * kernels that have a tile or a block to set.
+ * kernels that have a tile or a block to set, --sweep one for each combination.
  */
 #include "bench_variants.h"
+#include "bench_sweep.h"
 #include "say.h"
 
 #include <stdio.h>
@@ -66,18 +67,38 @@ static void add_variants(bench_request *r, const tess_kernel_info *kernel, const
             (bench_variant){kernel, join_params(kernel, params, swept ? tiles[i] : 0)};
 }
 
+static bool make_room(bench_request *r, size_t of_each) {
+    r->variants = calloc(r->kernels.count * of_each + 1, sizeof *r->variants);
+    if (r->variants == NULL) say_error("out of memory");
+    return r->variants != NULL;
+}
+
+static int make_sweep(bench_request *r, const char *text, const char *params) {
+    bench_sweep sweep;
+    if (!bench_sweep_read(text, &sweep)) return EXIT_USAGE;
+    for (size_t i = 0; i < r->kernels.count; i++)
+        if (!bench_sweep_fits(&sweep, &r->kernels.kernels[i])) return EXIT_USAGE;
+    if (!make_room(r, sweep.combinations)) return EXIT_CHECK;
+    for (size_t i = 0; i < r->kernels.count; i++)
+        for (size_t j = 0; j < sweep.combinations; j++)
+            r->variants[r->variant_count++] =
+                (bench_variant){&r->kernels.kernels[i], bench_sweep_params(&sweep, j, params)};
+    r->sorted = true;
+    return EXIT_FINE;
+}
+
 int bench_make_variants(bench_request *r, const args *a) {
-    const char *params = args_text(a, "params", NULL), *text = args_text(a, "tile", NULL);
+    const char *params = args_text(a, "params", NULL), *text = args_text(a, "tile", NULL),
+               *sweep = args_text(a, "sweep", NULL);
     int64_t tiles[TILES_MAX];
     size_t tile_count = 0;
+    if (sweep != NULL && text != NULL)
+        return say_usage("--tile and --sweep exclude each other; give --sweep all parameters");
+    if (sweep != NULL) return make_sweep(r, sweep, params);
     if (text != NULL && !read_tiles(text, tiles, &tile_count)) return EXIT_USAGE;
     if (text != NULL && names_a_tile(params))
         return say_usage("--tile and a TILE, BX or BY in --params exclude each other; give one");
-    r->variants = calloc(r->kernels.count * (tile_count + 1) + 1, sizeof *r->variants);
-    if (r->variants == NULL) {
-        say_error("out of memory");
-        return EXIT_CHECK;
-    }
+    if (!make_room(r, tile_count + 1)) return EXIT_CHECK;
     for (size_t i = 0; i < r->kernels.count; i++)
         add_variants(r, &r->kernels.kernels[i], params, tiles, tile_count);
     return EXIT_FINE;

@@ -1,4 +1,4 @@
-/* bench_variants.h: kernels with their parameters, as --params and --tile ask for them. */
+/* bench_variants.h: kernels with their parameters, as --params, --tile and --sweep ask for them. */
 #ifndef BENCH_VARIANTS_H
 #define BENCH_VARIANTS_H
 

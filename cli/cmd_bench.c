@@ -38,9 +38,10 @@ typedef struct progress {
     size_t throttled; /* rows */
     char reasons[96]; /* of the last of them */
     best best;
-    bench_limits limits; /* for this type and number of threads */
-    bool *refused;       /* per variant, for this type: noted once */
-    double *per_flop;    /* seconds, per variant, as measured last; 0: not yet */
+    bench_limits limits;            /* for this type and number of threads */
+    bool *refused;                  /* per variant, for this type: noted once */
+    char refusal[PROBLEM_SENTENCE]; /* of the last of them */
+    double *per_flop;               /* seconds, per variant, as measured last; 0: not yet */
 } progress;
 
 /* Percent between the 10th and the 90th percentile beyond which a row deserves a warning. */
@@ -110,8 +111,9 @@ static bool take_result(const bench_request *r, progress *g, const bench_case *c
         g->failed = g->failed || result->why[0] != '\0';
         return false;
     case BENCH_REFUSED:
-        if (!g->refused[index]) note_refusal(c->variant, result);
+        if (!g->refused[index] && !r->sorted) note_refusal(c->variant, result);
         g->refused[index] = true;
+        snprintf(g->refusal, sizeof g->refusal, "%s", result->why);
         return true;
     case BENCH_FAILED:
         say_error("%s cannot be run: %s", result->kernel, result->why);
@@ -129,7 +131,7 @@ static bool take_result(const bench_request *r, progress *g, const bench_case *c
         break;
     }
     bench_add_rows(&g->t, r, c, p, result);
-    if (r->out.people) table_print(&g->t, stdout);
+    if (r->out.people && !r->sorted) table_print(&g->t, stdout);
     return true;
 }
 
@@ -171,6 +173,7 @@ static bool bench_shape(const bench_request *r, progress *g, const problem_spec 
                         int64_t repeat) {
     problem p;
     bool peer_right[BENCH_PEERS_MAX] = {0};
+    size_t first = g->t.row_count;
     bool go_on = problem_open(&p, spec, bench_memory(r));
     g->failed = g->failed || !go_on;
     for (size_t i = 0; go_on && i < r->peer_count; i++)
@@ -187,7 +190,18 @@ static bool bench_shape(const bench_request *r, progress *g, const problem_spec 
         bench_left_take(&g->left, r, spec);
     }
     problem_free(&p);
+    if (r->sorted) bench_sort_rows(&g->t, first);
+    if (r->out.people && r->sorted) table_print(&g->t, stdout);
     return go_on;
+}
+
+/* Of a sweep: most combinations that are not taken are not meant, so that one sentence is enough. */
+static void note_refusals(const bench_request *r, const progress *g) {
+    size_t count = 0;
+    for (size_t i = 0; i < r->variant_count; i++) count += g->refused[i];
+    if (r->sorted && count > 0)
+        say_note("%zu of %zu combinations are left out; of the last: %s", count, r->variant_count,
+                 g->refusal);
 }
 
 static double limit_or_nan(const bench_request *r, tess_status status, double value) {
@@ -234,6 +248,7 @@ static bool bench_ladder(const bench_request *r, progress *g, problem_types type
         }
     }
     say_progress_end();
+    note_refusals(r, g);
     print_best(r, &g->best, types, threads);
     return go_on;
 }

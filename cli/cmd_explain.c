@@ -2,6 +2,7 @@
  *
  * Invariant: nothing is measured. Counters come from the simulator, registers from the compiler, rates from the model
  * that docs/MODEL.md states. */
+#include "bench_options.h"
 #include "commands.h"
 #include "explain.h"
 #include "kernels.h"
@@ -18,7 +19,7 @@ static const args_option options[] = {
     {"gpu", "NAME", "predict for this GPU; default H200. An unknown name lists those there are"},
     {"against", "KERNEL", "compare with this kernel instead of the one its header names"},
     {"params", "NAME=VALUE,...", "parameters of the kernel"},
-    {"compute", "MODE", "how f32 may be computed: default, f32-strict, tf32 or bf16"},
+    {"compute", "MODE", "how f32 may be computed: f32 (the default), f32-strict, tf32 or bf16"},
     {"measured", "FILE", "predict every rate in a CSV file, and show the error"},
     ARGS_OUTPUT_ROWS,
     ARGS_QUIET_ROW,
@@ -58,10 +59,8 @@ static bool read_shape(const args *a, sizes_shape *shape) {
 
 static bool read_case(const args *a, explain_case *c) {
     const char *type = args_text(a, "type", "f32");
-    int compute = TESS_COMPUTE_DEFAULT;
     c->params = args_text(a, "params", NULL);
-    if (!args_choice(a, "compute", problem_computes, 4, &compute)) return false;
-    c->compute = (tess_compute)compute;
+    if (!bench_read_compute(a, &c->compute)) return false;
     c->on = cards_find(args_text(a, "gpu", "H200"));
     if (c->on == NULL || !read_shape(a, &c->shape)) return false;
     if (!problem_parse_types(type, &c->types)) {

@@ -3,6 +3,7 @@
  * Invariant: everything that can be refused from options and headers is refused before anything is computed,
  * and the output's path changes only in the last step.
  */
+#include "bench_options.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "multiply_input.h"
@@ -24,6 +25,7 @@ static const args_option options[] = {
     {"order", "C|F", "C's order in the file; default C, or that of the array added to"},
     {"kernel", "NAME", "use this kernel, see list; default the planner's choice"},
     {"params", "NAME=N[,...]", "parameters of the kernel, see list --long"},
+    {"compute", "MODE", "how f32 may be computed: f32 (the default), f32-strict, tf32 or bf16"},
     {"threads", "N", "number of threads"},
     ARGS_DEVICE_ROW,
     {"quiet", NULL, "no closing line, no notes and no progress"},
@@ -81,7 +83,8 @@ static int read_options(request *r, const args *a) {
     r->path_b = a->words[1];
     if (!args_real(a, "alpha", -1e308, 1e308, &r->job.alpha) ||
         !args_real(a, "beta", -1e308, 1e308, &r->job.beta) ||
-        !args_choice(a, "order", orders, 2, &r->order) || !args_integer(a, "threads", 1, 1024, &r->threads))
+        !args_choice(a, "order", orders, 2, &r->order) || !args_integer(a, "threads", 1, 1024, &r->threads) ||
+        !bench_read_compute(a, &r->job.options.compute))
         return EXIT_USAGE;
     if (!r->accumulate && r->job.beta != 0)
         return say_usage("--beta is %g, but there is nothing for it to multiply; --accumulate takes the "

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "say.h"
+#include "verify_accuracy.h"
 #include "verify_cases.h"
 #include "verify_sim.h"
 
@@ -32,10 +33,14 @@ static const args_option options[] = {
     {"alpha", "NUMBER", "only this alpha (then beta is 0 unless given)"},
     {"beta", "NUMBER", "only this beta (then alpha is 1 unless given)"},
     {"params", "NAME=N[,...]", "parameters of the kernel, see list --long"},
-    {"compute", "MODE", "how f32 may be computed: default, f32-strict, tf32 or bf16"},
+    {"compute", "MODE", "how f32 may be computed: f32 (the default), f32-strict, tf32 or bf16"},
     {"threads", "N", "number of threads; of a CPU only"},
     {"transfers", NULL, "matrices in host memory, which the library copies to a GPU and back"},
     {"seed", "N", "of shapes and data; default 1"},
+    {"accuracy", NULL, "measure errors of f32 against f64, beside a peer's, instead: see above"},
+    {"seeds", "N", "with --accuracy: how many seeds are taken together; default 5"},
+    {"peer", "NAME",
+     "with --accuracy: whom to compare with, as in bench, or a kernel of a GPU; none for nobody"},
     ARGS_DEVICE_ROW,
     ARGS_OUTPUT_ROWS,
     ARGS_QUIET_ROW,
@@ -50,7 +55,18 @@ const args_spec verify_spec = {
     "be read. A failure prints the command that repeats it.\n"
     "Kernels that multiply f32 only as TF32 are allowed to, and the bound then counts that.\n"
     "With --device sim GPU kernels run on the CPU, thread by thread, and every access is checked: races,\n"
-    "barriers that not all threads reach, memory out of bounds, misaligned or never written.\n",
+    "barriers that not all threads reach, memory out of bounds, misaligned or never written.\n\n"
+    "With --accuracy errors are measured instead, on data that shows them, for k from 1 to 65536 (or those "
+    "of\n"
+    "--shape): relative Frobenius error, the largest of |A||B|, and the mean, kernel by kernel (default: "
+    "auto)\n"
+    "beside a peer's (cuBLAS, or a BLAS of the host). A row fails if the Frobenius error is above the "
+    "peer's\n"
+    "(from k = 64 on), an element is off by more than the peer's worst and (k + 8) u, or the mean on U(0,1) "
+    "is\n"
+    "above 4 u, with u = 2^-24. Lines with exact results follow: integers, A times I, subnormal numbers, "
+    "those\n"
+    "near the largest, one infinity or NaN.\n",
     options,
     sizeof options / sizeof *options};
 
@@ -248,7 +264,6 @@ static bool verify_kernel(request *r, table *t, const tess_kernel_info *kernel, 
 
 static bool read_choice(request *r, const args *a) {
     int64_t seed = 1;
-    int compute = TESS_COMPUTE_DEFAULT;
     verify_choice *c = &r->choice;
     *c = (verify_choice){.random = 32,
                          .max_size = 160,
@@ -263,13 +278,11 @@ static bool read_choice(request *r, const args *a) {
         args_integer(a, "max-size", 0, 100000, &c->max_size) &&
         args_choice(a, "layout", problem_layouts, 4, &c->layout) &&
         args_integer(a, "ld-pad", 0, 1000000, &c->ld_pad) &&
-        args_integer(a, "misalign", 0, 1000000, &c->misalign) &&
-        args_choice(a, "compute", problem_computes, 4, &compute) &&
+        args_integer(a, "misalign", 0, 1000000, &c->misalign) && bench_read_compute(a, &r->options.compute) &&
         args_integer(a, "batch", 1, 1000000, &c->batch) && args_real(a, "alpha", -1e30, 1e30, &c->alpha) &&
         args_real(a, "beta", -1e30, 1e30, &c->beta) && args_integer(a, "threads", 1, 1024, &r->threads) &&
         args_integer(a, "seed", 0, INT64_MAX, &seed);
     c->seed = (uint64_t)seed;
-    r->options.compute = (tess_compute)compute;
     r->compute_given = args_given(a, "compute");
     return good;
 }
@@ -336,6 +349,9 @@ static int finish(const request *r, table *t, int64_t failed) {
 
 int verify_run(const args *a) {
     request r;
+    if (args_given(a, "accuracy")) return verify_accuracy_run(a);
+    if (args_given(a, "seeds") || args_given(a, "peer"))
+        return say_usage("--seeds and --peer are for --accuracy, which was not given");
     int status = read_options(&r, a);
     if (status == EXIT_FINE) {
         table t;

@@ -69,6 +69,7 @@ static int print_help(void) {
         "  TESSERA_KERNEL_DIR    a directory with the kernels of a GPU, to run them as edited there\n"
         "  TESSERA_SIM_ARCH      the architecture whose limits the simulator keeps: 60 ... 120; else 90\n"
         "  TESSERA_LIBRARY_PATH  the only directories to look for CUDA's libraries in, with colons between\n"
+        "  TESSERA_SPLIT         0: the planner never splits f32 into parts for tensor cores\n"
         "  TESSERA_VERBOSE       1: progress as plain lines, and why each kernel was planned as it was\n"
         "  NO_COLOR              no colour\n");
     return EXIT_FINE;

@@ -4,6 +4,7 @@
  * so that restoring C is a copy and a write outside C's elements is a difference.
  */
 #include "problem.h"
+#include "filling.h"
 #include "say.h"
 
 #include <inttypes.h>
@@ -21,7 +22,7 @@ const problem_types problem_all_types[PROBLEM_TYPE_COUNT] = {
     {TESS_BF16, TESS_BF16}, {TESS_BF16, TESS_F32}, {TESS_I32, TESS_I32}, {TESS_I8, TESS_I32},
 };
 const char *const problem_layouts[4] = {"nn", "nt", "tn", "tt"};
-const char *const problem_computes[4] = {"default", "f32-strict", "tf32", "bf16"};
+const char *const problem_computes[PROBLEM_COMPUTES + 1] = {"default", "f32-strict", "tf32", "bf16", "f32"};
 
 static tess_type default_output(tess_type in) {
     return in == TESS_I8 ? TESS_I32 : in;
@@ -183,9 +184,9 @@ static double exact_range(const problem_spec *s) {
 }
 
 static tess_status fill_one(tess_matrix M, problem_data data, double exact, uint64_t seed) {
-    if (data == PROBLEM_EXACT) return tess_fill(&M, TESS_FILL_INTEGER, exact, seed);
-    if (is_integer(M.type)) return tess_fill(&M, TESS_FILL_INTEGER, M.type == TESS_I8 ? 127 : 1000000, seed);
-    return tess_fill(&M, TESS_FILL_UNIFORM, 1, seed);
+    if (data == PROBLEM_EXACT) return fill_matrix(M, TESS_FILL_INTEGER, exact, seed);
+    if (is_integer(M.type)) return fill_matrix(M, TESS_FILL_INTEGER, M.type == TESS_I8 ? 127 : 1000000, seed);
+    return fill_matrix(M, TESS_FILL_UNIFORM, 1, seed);
 }
 
 /* One input of every product of the batch. Between its rows lie NaNs: whoever reads those must not get
@@ -220,7 +221,7 @@ static bool make_inputs(problem *p, problem_data data) {
 /* beta = 0 must not read C: NaN shows it if somebody does. Integers have no NaN; the guard byte stays. */
 static tess_status fill_result(tess_matrix C, const problem_spec *s, problem_data data, uint64_t seed) {
     if (s->beta != 0) return fill_one(C, data, exact_range(s), seed);
-    return is_integer(C.type) ? TESS_OK : tess_fill(&C, TESS_FILL_VALUE, (double)NAN, 0);
+    return is_integer(C.type) ? TESS_OK : fill_matrix(C, TESS_FILL_VALUE, (double)NAN, 0);
 }
 
 /* C as it is before a run, into C0. */
@@ -389,6 +390,13 @@ tess_status problem_plan(const problem *p, tess_context *ctx, const tess_options
 tess_status problem_run(const problem *p, tess_plan *plan) {
     operands on = operands_of(p);
     return tess_run(plan, p->spec.alpha, &on.A, &on.B, p->spec.beta, &on.C);
+}
+
+tess_status problem_prepare(const problem *p, tess_context *ctx, tess_plan *plan, tess_operand *prepared[2]) {
+    operands on = operands_of(p);
+    tess_status status = tess_prepare(ctx, TESS_ROLE_A, &on.A, &prepared[0]);
+    if (status == TESS_OK) status = tess_prepare(ctx, TESS_ROLE_B, &on.B, &prepared[1]);
+    return status == TESS_OK ? tess_use_operands(plan, prepared[0], prepared[1]) : status;
 }
 
 tess_status problem_time(const problem *p, tess_plan *plan, int64_t repeats, bool cold, double *seconds) {

@@ -24,7 +24,9 @@ bool problem_parse_types(const char *text, problem_types *types);
 void problem_show_types(problem_types types, char out[16]);
 
 extern const char *const problem_layouts[4]; /* nn nt tn tt; bit 1: A is column-major, bit 0: B is */
-extern const char *const problem_computes[4];
+/* By tess_compute; behind those f32, another name of the first. */
+enum { PROBLEM_COMPUTES = 4 };
+extern const char *const problem_computes[PROBLEM_COMPUTES + 1];
 
 typedef struct problem_spec {
     problem_types types;
@@ -84,6 +86,8 @@ bool problem_check(problem *p, problem_data data, tess_check *worst, char why[PR
 tess_status problem_call(const problem *p, tess_context *ctx, const tess_options *options);
 tess_status problem_plan(const problem *p, tess_context *ctx, const tess_options *options, tess_plan **plan);
 tess_status problem_run(const problem *p, tess_plan *plan);
+/* Prepares A and B for the plan's runs, as they are now. What was made of them is tess_free_operand's, after the plan. */
+tess_status problem_prepare(const problem *p, tess_context *ctx, tess_plan *plan, tess_operand *prepared[2]);
 /* Seconds of one run, as tess_time measures them. */
 tess_status problem_time(const problem *p, tess_plan *plan, int64_t repeats, bool cold, double *seconds);
 

@@ -65,6 +65,27 @@ void table_drop_row(table *t) {
     t->row_count--;
 }
 
+static double sort_key(const table *t, size_t row, size_t column) {
+    const table_cell *cell = &t->cells[row * t->column_count + column];
+    return cell->held == CELL_REAL ? cell->real : (double)INFINITY;
+}
+
+void table_sort_rows(table *t, size_t first, size_t column) {
+    size_t bytes = t->column_count * sizeof *t->cells;
+    table_cell *held = must(malloc(bytes));
+    for (size_t i = first + 1; i < t->row_count; i++) {
+        size_t to = i;
+        double key = sort_key(t, i, column);
+        while (to > first && sort_key(t, to - 1, column) > key) to--;
+        if (to == i) continue;
+        table_cell *place = t->cells + to * t->column_count;
+        memcpy(held, t->cells + i * t->column_count, bytes);
+        memmove(place + t->column_count, place, (i - to) * bytes);
+        memcpy(place, held, bytes);
+    }
+    free(held);
+}
+
 void table_set_text(table *t, size_t column, const char *text) {
     table_cell *cell = last_cell(t, column);
     free(cell->text);

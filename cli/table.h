@@ -58,6 +58,8 @@ void table_widen(table *t, size_t column, size_t width);
 /* Cells are set on the last row; those not set stay empty, as do numbers that are NaN. */
 void table_add_row(table *t);
 void table_drop_row(table *t);
+/* Sorts the rows from number `first` on by a column of numbers, the smallest first; empty cells come last. */
+void table_sort_rows(table *t, size_t first, size_t column);
 void table_set_text(table *t, size_t column, const char *text);
 void table_set_count(table *t, size_t column, int64_t value);
 void table_set_flag(table *t, size_t column, bool value);

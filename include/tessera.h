@@ -142,7 +142,7 @@ TESS_API tess_status tess_set(tess_matrix M, int64_t row, int64_t col, double va
 /* How f32 products may be computed. Other types take only TESS_COMPUTE_DEFAULT. A mode is a permission: a
  * device without the faster, less exact arithmetic computes in full f32, and the plan says so. */
 typedef enum tess_compute {
-    TESS_COMPUTE_DEFAULT = 0,    /* at least as accurate as f32 arithmetic */
+    TESS_COMPUTE_DEFAULT = 0, /* f32: the fastest way whose error is not larger than that of multiply-adds */
     TESS_COMPUTE_F32_STRICT = 1, /* f32 multiply-adds and nothing else */
     TESS_COMPUTE_TF32 = 2,       /* inputs may be rounded to 11 significant bits */
     TESS_COMPUTE_BF16 = 3        /* inputs may be rounded to 8 significant bits */
@@ -201,7 +201,7 @@ TESS_API tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_tran
  * On failure *ctx is NULL and the sentence is in tess_error(NULL). */
 TESS_API tess_status tess_open(tess_context **ctx, const char *device);
 
-/* Frees everything. Refused while plans of this context live. NULL is fine. */
+/* Frees everything. Refused while plans or operands of this context live. NULL is fine. */
 TESS_API tess_status tess_close(tess_context *ctx);
 
 /* How many threads products may use, 1 to 1024; 0 restores the default of tess_open. */
@@ -330,6 +330,24 @@ TESS_API const char *tess_plan_sentence(const tess_plan *plan);
 /* Bytes of workspace a run uses. On a GPU, matrices that begin at no multiple of 16 bytes may be copied as well, which a
  * plan, without addresses, cannot tell: at most as many bytes as A and B have, with lines rounded up to 128. */
 TESS_API int64_t tess_plan_workspace(const tess_plan *plan);
+
+/* A matrix that many products share can be prepared once: what a kernel makes of it before it multiplies (the parts that
+ * f32 is split into, on Hopper) is then kept beside it. Results are the same to the bit. The matrix must lie in device
+ * memory, and neither change nor go away while the operand lives. Where there is nothing to prepare (other types, other
+ * devices, k above 16384) an operand keeps nothing, and products run as without it. Waits for its end.
+ * `role` is its place in products: an A, or a B. Products that share an operand must be on one stream, since what is kept
+ * may be written anew. On failure *operand is NULL. */
+typedef struct tess_operand tess_operand;
+typedef enum tess_role { TESS_ROLE_A = 0, TESS_ROLE_B = 1 } tess_role;
+TESS_API tess_status tess_prepare(tess_context *ctx, tess_role role, const tess_matrix *M,
+                                  tess_operand **operand);
+/* Bytes of device memory that it keeps. */
+TESS_API int64_t tess_operand_bytes(const tess_operand *operand);
+/* Runs of the plan use these from now on, and then take no other data for A and B than they were prepared from; NULL:
+ * that matrix is not prepared. Kernels that do not split ignore them. Not for batches. */
+TESS_API tess_status tess_use_operands(tess_plan *plan, tess_operand *A, tess_operand *B);
+/* Refused while plans use it. NULL is fine. */
+TESS_API tess_status tess_free_operand(tess_operand *operand);
 
 /* What a GPU's kernel is made of; all 0 on the cpu. A plan that has not run may have to compile first. */
 typedef struct tess_kernel_facts {

@@ -1,5 +1,5 @@
 /* boxes.h: how a warp's part of C leaves through shared memory: a kernel for Hopper says #include "boxes.h" where it has
- * defined place (row, col, product of a tile), BOXES, STORE, LINE, BOX and BOX_COLS. A box is 16 rows of 128 bytes. */
+ * defined place (row, col, product of a tile), BN, BOXES, STORE, LINE, BOX and BOX_COLS. A box is 16 rows of 128 bytes. */
 #ifndef BOXES_H
 #define BOXES_H
 
@@ -54,11 +54,16 @@ DEVICE void ask_for_old(const output *o, int col) {
     tma_load(o->boxes + slot * BOX, &o->all->c, o->at.col + col, o->at.row, o->product, o->old + 8 * slot);
 }
 
+/* From one element of a row of C to the next; a kernel that takes any strides says otherwise. */
+#ifndef C_STEP
+#define C_STEP(g) 1
+#endif
+
 /* The box's elements of C one by one: to it, or from it. `out` is a constant. */
 DEVICE void copy_box(const output *o, unsigned box, int col, int out) {
     const gemm *g = &o->all->g;
     int lane = threadIdx.x % 32, rows = g->m - o->at.row, cols = g->n - o->at.col - col;
-    out_t *c = g->c + o->at.product * g->batch_c + o->at.row * g->ldc + o->at.col + col;
+    out_t *c = g->c + o->at.product * g->batch_c + o->at.row * g->ldc + (o->at.col + col) * C_STEP(g);
     UNROLL_BY(4)
     for (int row = 0; row < 16; row++) {
         UNROLL
@@ -66,9 +71,9 @@ DEVICE void copy_box(const output *o, unsigned box, int col, int out) {
             out_t *slot = (out_t *)__cvta_shared_to_generic(in_box(box, row, x));
             if (row < rows && x < cols) {
                 if (out)
-                    c[row * g->ldc + x] = *slot;
+                    c[row * g->ldc + x * C_STEP(g)] = *slot;
                 else
-                    *slot = c[row * g->ldc + x];
+                    *slot = c[row * g->ldc + x * C_STEP(g)];
             }
         }
     }
@@ -119,6 +124,44 @@ DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
                      : "memory");
     }
 #endif
+}
+
+DEVICE void write_boxes(output *o, acc_t sums[BN / 2], int reads) {
+    UNROLL
+    for (int col = 0; col < BN; col += BOX_COLS) {
+        unsigned box = o->boxes + col / BOX_COLS % BOXES * BOX;
+        await_box(o, box, col, reads);
+        fill_box(&o->all->g, box, &sums[col / 2], reads);
+        if (STORE) fence_async();
+        __syncwarp();
+        if (!STORE) {
+            copy_box(o, box, col, 1);
+        } else if (threadIdx.x % 32 == 0) {
+            tma_store(&o->all->c, box, o->at.col + col, o->at.row, o->product);
+            if (reads && col + BOXES * BOX_COLS < BN) {
+                tma_wait_read(0);
+                ask_for_old(o, col + BOXES * BOX_COLS);
+            }
+        }
+    }
+}
+
+/* Before the products of a tile, and after them. */
+DEVICE void begin_boxes(const output *o) {
+    if (!STORE || o->all->g.beta.value == 0) return;
+    if (threadIdx.x % 32 == 0) tma_wait_read(0);
+    UNROLL
+    for (int b = 0; b < BOXES && b * BOX_COLS < BN; b++) ask_for_old(o, b * BOX_COLS);
+}
+DEVICE void write_tile(output *o, acc_t sums[BN / 2]) {
+    if (o->all->g.beta.value != 0)
+        write_boxes(o, sums, 1);
+    else
+        write_boxes(o, sums, 0);
+}
+/* Before the block leaves. */
+DEVICE void end_boxes(void) {
+    if (STORE && threadIdx.x % 32 == 0) tma_wait_all();
 }
 
 #endif

@@ -71,12 +71,6 @@ DEVICE void cluster_wait(void) {
                  "barrier.cluster.wait.acquire.aligned;" ::
                      : "memory");
 }
-/* The next kernel of the stream may start its blocks as ours leave; ours touches memory once the last has ended. */
-DEVICE void await_last_kernel(void) {
-    asm volatile("griddepcontrol.launch_dependents;\n"
-                 "griddepcontrol.wait;" ::
-                     : "memory");
-}
 
 /* ---- TMA: a box from (x, line) of a product's matrix; what lies outside of the matrix is zeros, or not written ---- */
 
@@ -203,14 +197,6 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
                  "wgmma.mma_async.sync.aligned.m64" WG_COLUMNS WG_TYPES " {" WG_SUMS \
                  "}, " WG_OTHERS WG_FLAGS(A_TURNED, B_TURNED) ";\n}"                 \
                  : WG_ALL(sums)                                                      \
-                 : "l"(a), "l"(b), "r"(keep_sums))
-/* The same with the first 64 columns of B, for the first 32 of the sums. */
-#define WGMMA_64(sums, a, b, keep_sums)                                    \
-    asm volatile("{\n.reg .pred keep;\n"                                   \
-                 "setp.ne.b32 keep, %34, 0;\n"                             \
-                 "wgmma.mma_async.sync.aligned.m64n64" WG_TYPES " {" WG_32 \
-                 "}, %32, %33, keep" WG_FLAGS(A_TURNED, B_TURNED) ";\n}"   \
-                 : WG_FIRST(sums, 0)                                       \
                  : "l"(a), "l"(b), "r"(keep_sums))
 /* Keeps the compiler from using sums before a wait. */
 #define WGMMA_PIN(sums) asm volatile("" : WG_ALL(sums)::"memory")

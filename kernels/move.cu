@@ -2,10 +2,14 @@
  *
  * move copies a matrix from any strides to any others. A tile passes through shared memory, so that both sides can
  * be walked along the direction in which they lie. Elements are moved as bits: in_t only has to have their size.
- * move_lines copies lines of neighbours to lines that begin at multiples of 16 bytes, whole words at a time.
+ * move_lines copies lines of neighbours to lines that begin at multiples of 16 bytes, in pieces of 16.
  * round_bf16 and round_tf32 take f32, and round it on the way: to bf16, and to the 11 significant bits of TF32.
+ *
+ * What counts is how much is on its way at a time: every thread asks for all its elements before it uses one.
  */
-enum { EDGE = 32, LINES = 4 };
+enum { EDGE = 64, LINES = 4, MINE = EDGE / LINES };
+/* From a row of a tile to the next: an odd number of words, so that a column's elements lie in all banks. */
+enum { PITCH = EDGE + (sizeof(in_t) < 4 ? 4 / (int)sizeof(in_t) : 1) };
 #if defined(TYPE_BF16_F32)
 typedef float from_t;
 #else
@@ -32,71 +36,106 @@ DEVICE int rows_are_closer(long long row_stride, long long col_stride) {
     return row < col;
 }
 
-DEVICE void move_tile(move v, in_t tile[EDGE][EDGE + 1], int rounded) {
-    const from_t *from = (const from_t *)v.from + blockIdx.z * v.batch_from;
-    in_t *to = (in_t *)v.to + blockIdx.z * v.batch_to;
+/* Threads next to each other in x take neighbours, on either side; a thread's elements are LINES apart across. */
+DEVICE void move_tile(move v, in_t tile[EDGE][PITCH], int rounded) {
     int read_rows = rows_are_closer(v.from_row, v.from_col), write_rows = rows_are_closer(v.to_row, v.to_col);
-    int row_tile = blockIdx.y * EDGE, col_tile = blockIdx.x * EDGE;
+    int row_tile = blockIdx.y * EDGE, col_tile = blockIdx.x * EDGE, x = threadIdx.x, y = threadIdx.y;
+    const from_t *from = (const from_t *)v.from + blockIdx.z * v.batch_from + row_tile * v.from_row +
+                         col_tile * v.from_col + x * (read_rows ? v.from_row : v.from_col) +
+                         y * (read_rows ? v.from_col : v.from_row);
+    in_t *to = (in_t *)v.to + blockIdx.z * v.batch_to + row_tile * v.to_row + col_tile * v.to_col +
+               x * (write_rows ? v.to_row : v.to_col) + y * (write_rows ? v.to_col : v.to_row);
+    long long from_step = LINES * (read_rows ? v.from_col : v.from_row),
+              to_step = LINES * (write_rows ? v.to_col : v.to_row);
+    int wide = (read_rows ? v.rows - row_tile : v.cols - col_tile) > x,
+        high = (read_rows ? v.cols - col_tile : v.rows - row_tile) - y;
+    int wide_to = (write_rows ? v.rows_to - row_tile : v.cols_to - col_tile) > x,
+        high_to = (write_rows ? v.cols_to - col_tile : v.rows_to - row_tile) - y;
+    in_t *slot = read_rows ? &tile[x][y] : &tile[y][x];
+    const in_t *other = write_rows ? &tile[x][y] : &tile[y][x];
+    int slot_step = LINES * (read_rows ? 1 : PITCH), other_step = LINES * (write_rows ? 1 : PITCH);
+    from_t mine[MINE];
+    await_last_kernel();
     UNROLL
-    for (int line = threadIdx.y; line < EDGE; line += LINES) {
-        int i = read_rows ? threadIdx.x : line, j = read_rows ? line : threadIdx.x;
-        int row = row_tile + i, col = col_tile + j;
-        if (row < v.rows && col < v.cols)
-            tile[i][j] = moved(from[row * v.from_row + col * v.from_col], rounded);
-    }
+    for (int n = 0; n < MINE; n++) mine[n] = wide && n * LINES < high ? from[n * from_step] : (from_t)0;
+    UNROLL
+    for (int n = 0; n < MINE; n++) slot[n * slot_step] = moved(mine[n], rounded);
     __syncthreads();
     UNROLL
-    for (int line = threadIdx.y; line < EDGE; line += LINES) {
-        int i = write_rows ? threadIdx.x : line, j = write_rows ? line : threadIdx.x;
-        int row = row_tile + i, col = col_tile + j;
-        if (row < v.rows && col < v.cols) to[row * v.to_row + col * v.to_col] = tile[i][j];
-    }
+    for (int n = 0; n < MINE; n++)
+        if (wide_to && n * LINES < high_to) to[n * to_step] = other[n * other_step];
 }
 
 #if defined(TYPE_BF16_F32)
 KERNEL(EDGE *LINES) round_bf16(move v) {
-    __shared__ in_t tile[EDGE][EDGE + 1];
+    __shared__ in_t tile[EDGE][PITCH];
     move_tile(v, tile, 1);
 }
 #else
 KERNEL(EDGE *LINES) move_strided(move v) {
-    __shared__ in_t tile[EDGE][EDGE + 1];
+    __shared__ in_t tile[EDGE][PITCH];
     move_tile(v, tile, 0);
 }
 
-enum { LINE_THREADS = 256, WORDS = 8 };
+enum { LINE_THREADS = 256, PIECES = 4 };
+VECTOR_TYPE(piece, unsigned, 4);
 
-/* Word w of a line that ends `end` bytes after its first word. Nothing behind the end is read. */
-DEVICE unsigned word_of(const unsigned *words, int w, int end) {
-    const unsigned char *bytes = (const unsigned char *)words;
-    unsigned value = 0;
-    if (4 * w + 4 <= end) return words[w];
-    for (int i = 4 * w; i < end; i++) value |= (unsigned)bytes[i] << 8 * (i - 4 * w);
-    return value;
+/* Piece number `at` of a line that ends `end` bytes after its first piece. Nothing behind the end is read. */
+DEVICE piece piece_of(const piece *pieces, int at, int end) {
+    const unsigned char *bytes = (const unsigned char *)pieces;
+    piece p = {{0}};
+    if (16 * at + 16 <= end) return pieces[at];
+    for (int i = 16 * at; i < end; i++) p.at[i % 16 / 4] |= (unsigned)bytes[i] << 8 * (i % 4);
+    return p;
 }
 
-/* Rows of the move are lines; their elements are next to each other on both sides. A line is read from the word on
- * that it begins in, and shifted. */
-KERNEL(LINE_THREADS) move_lines(move v) {
-    const in_t *line = (const in_t *)v.from + blockIdx.z * v.batch_from + blockIdx.y * v.from_row;
-    unsigned *to = (unsigned *)((in_t *)v.to + blockIdx.z * v.batch_to + blockIdx.y * v.to_row);
-    int skip = (int)((unsigned long long)line % 4), bytes = v.cols * (int)sizeof(in_t);
-    const unsigned *words = (const unsigned *)((const char *)line - skip);
-    int first = blockIdx.x * LINE_THREADS * WORDS + threadIdx.x;
+/* 16 bytes from byte number `skip` of two pieces on. */
+DEVICE piece shifted(piece low, piece high, int skip) {
+    unsigned words[8];
+    piece p;
     UNROLL
-    for (int i = 0; i < WORDS; i++) {
-        int w = first + i * LINE_THREADS;
-        if (4 * w >= bytes) break;
-        unsigned long long both = word_of(words, w, skip + bytes);
-        if (skip) both |= (unsigned long long)word_of(words, w + 1, skip + bytes) << 32;
-        to[w] = (unsigned)(both >> 8 * skip);
+    for (int i = 0; i < 4; i++) words[i] = low.at[i], words[4 + i] = high.at[i];
+    UNROLL
+    for (int i = 0; i < 6; i++) words[i] = skip & 8 ? words[i + 2] : words[i];
+    UNROLL
+    for (int i = 0; i < 5; i++) words[i] = skip & 4 ? words[i + 1] : words[i];
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        p.at[i] = (unsigned)(((unsigned long long)words[i + 1] << 32 | words[i]) >> 8 * (skip & 3));
+    return p;
+}
+
+/* Rows of the move are lines, one for each warp; their elements are next to each other on both sides. A line is read from
+ * the piece on that it begins in, and shifted. */
+KERNEL(LINE_THREADS) move_lines(move v) {
+    int line = blockIdx.x * (LINE_THREADS / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+    const char *from = (const char *)((const in_t *)v.from + blockIdx.z * v.batch_from + line * v.from_row);
+    piece *to = (piece *)((in_t *)v.to + blockIdx.z * v.batch_to + line * v.to_row);
+    int skip = (int)((unsigned long long)from % 16), bytes = v.cols * (int)sizeof(in_t), end = skip + bytes;
+    const piece *pieces = (const piece *)(from - skip);
+    await_last_kernel();
+    if (line >= v.rows) return;
+    for (int first = lane; 16 * first < bytes; first += 32 * PIECES) {
+        piece low[PIECES], high[PIECES];
+        UNROLL
+        for (int i = 0; i < PIECES; i++) {
+            int at = first + 32 * i;
+            if (16 * at >= bytes) continue;
+            low[i] = piece_of(pieces, at, end);
+            if (skip) high[i] = piece_of(pieces, at + 1, end);
+        }
+        UNROLL
+        for (int i = 0; i < PIECES; i++) {
+            int at = first + 32 * i;
+            if (16 * at < bytes) to[at] = skip ? shifted(low[i], high[i], skip) : low[i];
+        }
     }
 }
 #endif
 
 #if defined(TYPE_F32)
 KERNEL(EDGE *LINES) round_tf32(move v) {
-    __shared__ in_t tile[EDGE][EDGE + 1];
+    __shared__ in_t tile[EDGE][PITCH];
     move_tile(v, tile, 1);
 }
 #endif

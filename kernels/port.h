@@ -57,11 +57,11 @@ typedef struct gemm {
     } alpha, beta;
 } gemm;
 
-/* A strided copy: to[i*to_row + j*to_col] = from[i*from_row + j*from_col]. */
+/* A strided copy: to[i*to_row + j*to_col] = from[i*from_row + j*from_col]. What the copy has beyond the matrix is zeros. */
 typedef struct move {
     const void *from;
     void *to;
-    int rows, cols;
+    int rows, cols, rows_to, cols_to;
     long long from_row, from_col, to_row, to_col;
     long long batch_from, batch_to;
 } move;
@@ -110,6 +110,15 @@ DEVICE void cp_async(void *to, const void *from, int bytes, int there) {
 
 #define shuffle_down(value, by) __shfl_down_sync(0xffffffffu, value, by)
 #define ALIGNED(bytes)          __align__(bytes)
+
+/* The next kernel of the stream may start its blocks as ours leave; ours touches memory once the last has ended. */
+DEVICE void await_last_kernel(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n"
+                 "griddepcontrol.wait;" ::
+                     : "memory");
+#endif
+}
 
 /* What a kernel is passed whose tiles TMA moves (src/cuda/tensor_map.h has the same structs). */
 typedef struct ALIGNED(64) tensor_map {

@@ -11,8 +11,7 @@
 #define B_TURNED 0
 #include "hopper.h"
 
-enum { WAY_FP16X3 = 1, WAY_BF16X6 = 2, WAY_FMA = 3 }; /* as in split_prepare.cu */
-#define LOW_UNIT 0x1p-12f                             /* of a low part of f16 */
+#include "sides.h"
 
 enum {
     BM = 128, /* 64 rows for each of two warpgroups */
@@ -20,7 +19,6 @@ enum {
     THREADS = 128 * (1 + CONSUMERS),
     LINE = 128,      /* bytes of a line of a tile */
     PART = LINE / 2, /* elements of it */
-    DEPTH = 64,      /* k of a chunk */
     A_BYTES = BM * LINE,
     STAGE = A_BYTES + BN * LINE,
     CHUNK = 64 * LINE, /* a warpgroup's lines of A */
@@ -28,11 +26,11 @@ enum {
     BOX_COLS = LINE / 4
 };
 
-/* What such a kernel is passed (src/cuda/tensor_map.h has the same): a product whose A and B are their parts. */
+/* What such a kernel is passed (src/cuda/tensor_map.h has the same): a product whose A and B are their parts, and what
+ * they were. */
 typedef struct split_gemm {
     tma_gemm maps;
-    const float *undo_a, *undo_b; /* two factors for every row of A, and column of B */
-    const int *state;             /* the way that was chosen */
+    split whole;
 } split_gemm;
 
 /* ---- Room and order, as in wgmma_06_turns ---- */
@@ -155,10 +153,14 @@ DEVICE void begin_turn(int consumer) {
 }
 DEVICE void end_turn(int consumer) {
     named_arrive(2 - consumer, 128 * CONSUMERS);
-    wgmma_commit();
 }
 
-/* All of k in f16: of every chunk high*low and low*high, which count 2^-12, and on top of them high*high. */
+DEVICE void add_sums(float totals[BN / 2], const float sums[BN / 2]) {
+    UNROLL
+    for (int i = 0; i < BN / 2; i++) totals[i] += sums[i];
+}
+
+/* All of k in f16: of every chunk high*low and low*high, and on top of them high*high. */
 DEVICE void multiply_fp16x3(float totals[BN / 2], room r, ring *at, int chunks, int consumer) {
     const tiles first = {wgmma_tile(r.stages + consumer * CHUNK, 0), wgmma_tile(r.stages + A_BYTES, 0)};
     float sums[BN / 2];
@@ -177,26 +179,20 @@ DEVICE void multiply_fp16x3(float totals[BN / 2], room r, ring *at, int chunks, 
             SPLIT_WGMMA("f16", sums, t.a + 2, t.b + 6, 1);
             advance(at);
         }
-        end_turn(consumer);
-        wgmma_wait(0);
-        WGMMA_PIN(sums);
-        UNROLL
-        for (int i = 0; i < BN / 2; i++) sums[i] *= LOW_UNIT;
-        begin_turn(consumer);
-        wgmma_fence();
         UNROLL
         for (int j = 0; j < 2; j++) {
             tiles t = tiles_at(first, used[j]);
             SPLIT_WGMMA("f16", sums, t.a, t.b, 1);
             SPLIT_WGMMA("f16", sums, t.a + 2, t.b + 2, 1);
+            wgmma_commit();
         }
         end_turn(consumer);
+        wgmma_wait(1);
+        release(r.empty + 8 * used[0]);
         wgmma_wait(0);
         WGMMA_PIN(sums);
-        release(r.empty + 8 * used[0]);
         release(r.empty + 8 * used[1]);
-        UNROLL
-        for (int i = 0; i < BN / 2; i++) totals[i] += sums[i];
+        add_sums(totals, sums);
     }
 }
 
@@ -232,6 +228,7 @@ DEVICE void multiply_bf16x6(float totals[BN / 2], room r, ring *at, int chunks, 
         MULTIPLY_PARTS(sums, t[2].a, t[1].b, 1);
         MULTIPLY_PARTS(sums, t[1].a, t[2].b, 1);
         MULTIPLY_PARTS(sums, t[1].a, t[1].b, 1);
+        wgmma_commit();
         end_turn(consumer);
         wgmma_wait(1);
         release(r.empty + 8 * used[0]);
@@ -239,110 +236,24 @@ DEVICE void multiply_bf16x6(float totals[BN / 2], room r, ring *at, int chunks, 
         WGMMA_PIN(sums);
         release(r.empty + 8 * used[1]);
         release(r.empty + 8 * used[2]);
-        UNROLL
-        for (int i = 0; i < BN / 2; i++) totals[i] += sums[i];
+        add_sums(totals, sums);
     }
 }
 
-/* ---- C, as in wgmma_06_turns ---- */
+/* ---- C ---- */
 
-VECTOR_TYPE(pair, float, 2);
-
-typedef struct output {
-    const split_gemm *all;
-    place at;            /* the first row and column of a warp's part */
-    unsigned boxes, old; /* its boxes, and their barriers */
-    unsigned parity;     /* of those, a bit each */
-    int product;         /* of the map of C */
-} output;
-
-DEVICE unsigned in_box(unsigned box, int row, int col) {
-    return box + row * LINE + ((col / 4 ^ row % 8) * 16) + col % 4 * 4;
-}
-
-DEVICE void ask_for_old(const output *o, int col) {
-    unsigned slot = col / BOX_COLS % BOXES;
-    if (!STORE || o->all->maps.g.beta.value == 0 || threadIdx.x % 32 != 0) return;
-    barrier_expect(o->old + 8 * slot, BOX);
-    tma_load(o->boxes + slot * BOX, &o->all->maps.c, o->at.col + col, o->at.row, o->product,
-             o->old + 8 * slot);
-}
-
-/* The box's elements of C one by one: to it, or from it. C may have any strides then. */
-DEVICE void copy_box(const output *o, unsigned box, int col, int out) {
-    const gemm *g = &o->all->maps.g;
-    int x = threadIdx.x % 32, j = o->at.col + col + x;
-    for (int row = 0; row < 16; row++) {
-        int i = o->at.row + row;
-        if (i >= g->m || j >= g->n) continue;
-        float *c = g->c + o->at.product * g->batch_c + i * g->ldc + j * g->c_step;
-        float *slot = (float *)__cvta_shared_to_generic(in_box(box, row, x));
-        if (out)
-            *c = *slot;
-        else
-            *slot = *c;
-    }
-}
-
-DEVICE void await_box(output *o, unsigned box, int col) {
-    int slot = col / BOX_COLS % BOXES;
-    if (!STORE) {
-        __syncwarp();
-        if (o->all->maps.g.beta.value != 0) copy_box(o, box, col, 0);
-    } else if (o->all->maps.g.beta.value != 0) {
-        barrier_wait(o->old + 8 * slot, o->parity >> slot & 1);
-        o->parity ^= 1u << slot;
-    } else if (threadIdx.x % 32 == 0) {
-        tma_wait_read(BOXES - 1);
-    }
-    __syncwarp();
-}
-
-/* The sums of a box become elements of C, and take the place of what those were. A lane has sums of rows lane / 4 and 8
- * further on. */
-DEVICE void fill_box(const gemm *g, unsigned box, const float *sums) {
-    int group = threadIdx.x % 32 / 4, place = threadIdx.x % 4;
-    UNROLL
-    for (int j = 0; j < BOX_COLS / 8; j++) {
-        UNROLL
-        for (int half = 0; half < 2; half++) {
-            unsigned address = in_box(box, group + 8 * half, 8 * j + 2 * place);
-            pair old, result, *there = (pair *)__cvta_shared_to_generic(address);
-            if (g->beta.value != 0) old = *there;
-            UNROLL
-            for (int i = 0; i < 2; i++) result.at[i] = scaled(g, sums[4 * j + 2 * half + i], &old.at[i]);
-            *there = result;
-        }
-    }
-}
-
-DEVICE void write_tile(output *o, const float sums[BN / 2]) {
-    UNROLL
-    for (int col = 0; col < BN; col += BOX_COLS) {
-        unsigned box = o->boxes + col / BOX_COLS % BOXES * BOX;
-        await_box(o, box, col);
-        fill_box(&o->all->maps.g, box, &sums[col / 2]);
-        if (STORE) fence_async();
-        __syncwarp();
-        if (!STORE) {
-            copy_box(o, box, col, 1);
-        } else if (threadIdx.x % 32 == 0) {
-            tma_store(&o->all->maps.c, box, o->at.col + col, o->at.row, o->product);
-            if (o->all->maps.g.beta.value != 0 && col + BOXES * BOX_COLS < BN) {
-                tma_wait_read(0);
-                ask_for_old(o, col + BOXES * BOX_COLS);
-            }
-        }
-    }
-}
+#define C_STEP(g) (g)->c_step
+#include "boxes.h"
 
 /* Undoes the scaling of rows and columns. Each of their two factors is in range where the result is. Factors of rows and
  * columns that are not there are read too, and not used. */
 DEVICE void undo_scaling(const split_gemm *all, place at, float sums[BN / 2]) {
     const gemm *g = &all->maps.g;
     int row = at.row + threadIdx.x % 32 / 4, col = at.col + threadIdx.x % 4 * 2;
-    const pair *rows = (const pair *)all->undo_a + (g->batch_a ? (long long)at.product * g->m : 0) + row,
-               *cols = (const pair *)all->undo_b + (g->batch_b ? (long long)at.product * g->n : 0) + col;
+    const pair *rows =
+                   (const pair *)all->whole.a.undo + (g->batch_a ? (long long)at.product * g->m : 0) + row,
+               *cols =
+                   (const pair *)all->whole.b.undo + (g->batch_b ? (long long)at.product * g->n : 0) + col;
     pair low = rows[0], high = rows[8];
     UNROLL
     for (int j = 0; j < BN / 8; j++) {
@@ -361,17 +272,13 @@ DEVICE void consume(const split_gemm *all, room r, int chunks, int way, int rank
     const gemm *g = &all->maps.g;
     float totals[BN / 2];
     ring at = {0, 0};
-    output o = {all, {0}, r.boxes + warp * BOXES * BOX, r.old + 8 * warp * BOXES, 0, 0};
+    output o = {&all->maps, {0}, r.boxes + warp * BOXES * BOX, r.old + 8 * warp * BOXES, 0, 0};
     if (consumer == 1) named_arrive(1, 128 * CONSUMERS);
     for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
         o.at = place_of(&w, rank);
         o.at.row += warp * 16;
         o.product = g->batch_c ? o.at.product : 0;
-        if (STORE && g->beta.value != 0) {
-            if (threadIdx.x % 32 == 0) tma_wait_read(0);
-            UNROLL
-            for (int b = 0; b < BOXES; b++) ask_for_old(&o, b * BOX_COLS);
-        }
+        begin_boxes(&o);
         UNROLL
         for (int i = 0; i < BN / 2; i++) totals[i] = 0;
         if (way == WAY_FP16X3) {
@@ -383,7 +290,14 @@ DEVICE void consume(const split_gemm *all, room r, int chunks, int way, int rank
         write_tile(&o, totals);
     }
     if (consumer == 0) named_wait(1, 128 * CONSUMERS);
-    if (STORE && threadIdx.x % 32 == 0) tma_wait_all();
+    end_boxes();
+}
+
+#include "plain.h"
+
+/* split_pack has written kept parts anew if they were for another way. */
+DEVICE void note_way(const split_side *side, int way) {
+    if (side->kept) *side->kept = way;
 }
 
 /* The whole kernel; `least_way` is the first that it has. */
@@ -391,6 +305,8 @@ DEVICE void split_product(const split_gemm *all, const void *memory, int least_w
     room r = rooms(memory);
     int rank = CM > 1 ? cluster_rank() : 0, chunks = (all->maps.g.k + DEPTH - 1) / DEPTH;
     if (threadIdx.x == 0) {
+        tma_prefetch(&all->maps.a);
+        tma_prefetch(&all->maps.b);
         for (int s = 0; s < STAGES; s++) {
             barrier_init(r.full + 8 * s, 1);
             barrier_init(r.empty + 8 * s, 4 * CONSUMERS * CM);
@@ -401,9 +317,17 @@ DEVICE void split_product(const split_gemm *all, const void *memory, int least_w
     __syncthreads();
     if (CM > 1) cluster_wait();
     await_last_kernel();
-    int way = *(const volatile int *)all->state;
-    if (way == WAY_FMA) return; /* split_multiply's turn */
+    int way = *(const volatile int *)all->whole.state;
+    if (way == WAY_FMA) {
+        plain_tile *tiles = (plain_tile *)__cvta_shared_to_generic(r.stages);
+        plain_product(&all->whole, tiles[0], tiles[1]);
+        return;
+    }
     if (least_way == WAY_BF16X6) way = WAY_BF16X6;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        note_way(&all->whole.a, way);
+        note_way(&all->whole.b, way);
+    }
     if (threadIdx.x < 128) {
         REGISTERS_FEWER(40);
         if (threadIdx.x == 0) produce(all, r, chunks * (way == WAY_FP16X3 ? 2 : 3), way, rank);

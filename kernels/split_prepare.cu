@@ -1,411 +1,486 @@
 /* split_prepare: the work around a product of f32 on tensor cores that keeps the accuracy of f32
  *
- * A line is a row of A or a column of B, k elements long. Three kernels, launched one after the other on one stream:
- *   split_survey    for every line the power of two that brings its largest element into [2^14, 2^15), kept as two
- *                   factors that undo it; and for every block what it found that f16, or bf16, cannot carry
- *   split_pack      decides the way from all that was found, and writes the parts of A and B for it
- *   split_multiply  after the product: where the way is plain multiply-adds, that product; else it ends at once
+ * A line is a row of A or a column of B, k elements long. Two kernels, launched before the product on its stream:
+ *   split_prepare   for every line the power of two that brings its largest element into [2^14, 2^15), kept as two
+ *                   factors that undo it; for every block what it found that f16, or bf16, cannot carry; and the parts
+ *                   that the kernel likes best, of all lines that stay on the chip until their factors are known
+ *   split_pack      decides the way from all that was found, and writes the parts that this way lacks
+ * The product's kernel does what neither f16 nor bf16 carries by plain multiply-adds; where there is no memory for parts
+ * split_multiply is all that is launched.
  * Nothing is added up across blocks but by reading what all of them wrote, so nothing has to be cleared beforehand.
  *
+ * Lines along which elements are neighbours are read by some threads of a block each, which keep them in registers. Of
+ * others a cluster of blocks reads a strip, 32 lines, each block so much of k, and keeps it in shared memory, where it
+ * is turned.
+ *
  * Parts of a line lie in chunks of 64 k, and the last is filled with zeros:
- *   WAY_FP16X3  x*2^s = high + low/2^12 in f16; a chunk is 32 k of high, the same 32 of low, and both again
+ *   WAY_FP16X3  x*2^s = high + low in f16; a chunk is 32 k of high, the same 32 of low, and both again
  *   WAY_BF16X6  x = first + second + third, exactly, in bf16; a chunk is 64 k of each
  * docs/NUMERICS.md has the limits, and what they guarantee. */
-enum { THREADS = 256, DEPTH = 64, EDGE = 64 };
-enum { WAY_FP16X3 = 1, WAY_BF16X6 = 2, WAY_FMA = 3 };
-/* What a survey found: bits, and above them for A and for B how many 64ths of the worst line's elements are not known to
- * be substantial. */
-enum { FOUND_SPECIAL = 1, FOUND_WIDE = 2, FOUND_TINY = 4, FOUND_BITS = 7, LACK_A = 8, LACK_B = 16, ALL = 64 };
-enum {
-    TOP_EXPONENT = 14,    /* of the largest element of a line, once it is scaled */
-    MOST_SPAN = 28,       /* octaves below it that the high part has all of its bits in */
-    SUBSTANTIAL = 14,     /* and that a substantial element is from it at most */
-    MOST_LACK = 48,       /* of A and B together, for what is smaller not to matter */
-    LEAST_EXPONENT = -110 /* from there on three bf16 are all of an element */
-};
-#define LOW_SCALE 0x1p12f /* of the low part: its own subnormal numbers begin that much later */
+enum { THREADS = 256, STRIP = 32, PACK_ROWS = 256 };
+#include "parts.h"
 
-/* A or B. src/split.h has the same structs. */
-typedef struct split_side {
-    const float *from;
-    unsigned short *parts;
-    float *undo;         /* two factors for every line */
-    int lines, products; /* products: 1 where all of a batch share it */
-    int together;        /* lines that a block surveys at a time: a power of two up to 64 */
-    int unused;
-    long long line, step, batch; /* from one line, element and product to the next */
-} split_side;
-
-typedef struct split {
-    split_side a, b;
-    int *
-        state; /* the way, then what every block of the survey found; NULL: there was none, split_multiply does it */
-    int k, count;
-    int survey_blocks;
-    int least_way; /* WAY_BF16X6: f16 is not wanted */
-    int unused;
-    float alpha, beta;
-    float *c;
-    long long c_row, c_col, batch_c;
-} split;
-
-/* The next kernel of the stream may start its blocks as ours leave; ours touches memory once the last has ended. */
-DEVICE void await_last(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n"
-                 "griddepcontrol.wait;" ::
-                     : "memory");
-#endif
-}
-
-/* ---- Numbers ---- */
-
-/* Of a positive number, from its bits; a subnormal one is counted in units of the smallest. */
-DEVICE int exponent_of(unsigned bits) {
-    if (bits >= 0x800000u) return (int)(bits >> 23) - 127;
-    return (int)(bits_of_float((float)bits) >> 23) - 127 - 149;
-}
-DEVICE float power_of_two(int exponent) {
-    return float_of_bits((unsigned)(exponent + 127) << 23);
-}
-/* 2^-x for 2^x. */
-DEVICE float inverse_power(float power) {
-    return float_of_bits((254u << 23) - bits_of_float(power));
-}
-
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-DEVICE unsigned near_f16(float value) {
-    unsigned short half;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
-    return half;
-}
-DEVICE float f16_value(unsigned half) {
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)half));
-    return value;
-}
+#define CLUSTER        8
+#define PREPARE_KERNEL KERNEL2(THREADS, 4) __cluster_dims__(CLUSTER, 1, 1)
 #else
-#define near_f16  to_f16
-#define f16_value from_f16
+#define CLUSTER        1
+#define PREPARE_KERNEL KERNEL2(THREADS, 4)
 #endif
 
-/* The nearest bf16, or the largest where that would be infinite. */
-DEVICE unsigned near_bf16(float value) {
-    unsigned half = to_bf16(value);
-    return (half & 0x7fffu) == 0x7f80u ? half - 1 : half;
-}
+/* ---- Lines along which elements are neighbours ---- */
 
-/* ---- Lines ---- */
+enum { HELD = 4 }; /* times four elements that a thread keeps */
 
-DEVICE int lies_across(const split_side *side) {
-    long long line = side->line < 0 ? -side->line : side->line,
-              step = side->step < 0 ? -side->step : side->step;
-    return line < step;
-}
-DEVICE int groups_of(const split_side *side, int size) {
-    return (side->lines + size - 1) / size;
-}
-DEVICE const float *line_of(const split_side *side, int product, int line) {
-    return side->from + product * side->batch + line * side->line;
-}
-
-/* What is known of elements of a line, or of a block's lines. */
-typedef struct facts {
-    unsigned largest, smallest; /* bits; smallest: less 1, so that a zero counts as more than anything */
-    int count;                  /* of those that are not below a threshold */
-    int found;
-} facts;
-
-DEVICE facts no_facts(void) {
-    facts none = {0, ~0u, 0, 0};
-    return none;
-}
-
-DEVICE int larger(int x, int y) {
-    return x > y ? x : y;
-}
-DEVICE int join_found(int x, int y) {
-    return ((x | y) & FOUND_BITS) | larger(x >> LACK_A & 255, y >> LACK_A & 255) << LACK_A |
-           larger(x >> LACK_B & 255, y >> LACK_B & 255) << LACK_B;
-}
-
-/* What the block's threads bring to their places, joined: those a multiple of `width` apart. Number i of the results is
- * then at room[i], for every thread. */
-DEVICE void join(facts mine, facts room[THREADS], int place, int width) {
-    __syncthreads();
-    room[place] = mine;
-    for (int half = THREADS / 2; half >= width; half /= 2) {
-        __syncthreads();
-        if ((int)threadIdx.x < half) {
-            const facts *other = &room[threadIdx.x + half];
-            facts *one = &room[threadIdx.x];
-            if (other->largest > one->largest) one->largest = other->largest;
-            if (other->smallest < one->smallest) one->smallest = other->smallest;
-            one->count += other->count;
-            one->found = join_found(one->found, other->found);
-        }
-    }
-    __syncthreads();
-}
-
-/* ---- The survey ---- */
-
-enum { BATCH = 8 };
-
-/* A thread's share of a line: every `stride`-th element from `first` on. */
+/* A thread's share of a line: every `threads`-th four elements. */
 typedef struct share {
-    const float *line;
-    long long step;
-    int first, stride, k; /* k 0: there is no such line */
+    const float *from;
+    int k, vec, number, threads; /* k: 0 if there is no such line */
 } share;
 
-DEVICE void read_batch(const share *mine, int start, unsigned bits[BATCH]) {
+/* Threads of a block that has so many lines at a time, a power of two, are 2 to that for each. */
+DEVICE int shift_of(int together) {
+    return together == 1 ? 8 : together == 2 ? 7 : together == 4 ? 6 : 5;
+}
+DEVICE share share_of(const split_side *side, int product, int line, int k, int shift) {
+    int threads = 1 << shift;
+    share mine = {line_of(side, product, line), line < side->lines ? k : 0, side->vec,
+                  (int)threadIdx.x & (threads - 1), threads};
+    return mine;
+}
+
+/* Where number `i` of its fours begins. */
+DEVICE int place_in(const share *mine, int i) {
+    return 4 * (i * mine->threads + mine->number);
+}
+
+DEVICE void read_four(const share *mine, int at, float x[4]) {
+    if (mine->vec == 4 && at + 3 < mine->k) {
+        four_floats all = *(const four_floats *)(mine->from + at);
+        UNROLL
+        for (int i = 0; i < 4; i++) x[i] = all.at[i];
+        return;
+    }
     UNROLL
-    for (int i = 0; i < BATCH; i++) {
-        int at = start + i * mine->stride;
-        bits[i] = at < mine->k ? bits_of_float(mine->line[at * mine->step]) & 0x7fffffffu : 0;
-    }
+    for (int i = 0; i < 4; i++) x[i] = at + i < mine->k ? mine->from[at + i] : 0.0f;
 }
 
-DEVICE void add_batch(facts *f, const unsigned bits[BATCH], unsigned threshold) {
+/* What warps of a block tell each other of their lines. */
+typedef struct lines_room {
+    unsigned largest[THREADS / 32];
+    facts all[THREADS / 32];
+} lines_room;
+
+/* HELD fours of a share from number `first` on: all of it, if the line is not long. */
+DEVICE void read_batch(const share *mine, int first, float x[HELD][4]) {
     UNROLL
-    for (int i = 0; i < BATCH; i++) {
-        if (bits[i] > f->largest) f->largest = bits[i];
-        if (bits[i] - 1 < f->smallest) f->smallest = bits[i] - 1;
-        f->count += bits[i] >= threshold;
+    for (int i = 0; i < HELD; i++) read_four(mine, place_in(mine, first + i), x[i]);
+}
+
+/* The largest element of a thread's line; the last batch of the share stays in x. */
+DEVICE unsigned largest_of_line(const share *mine, float x[HELD][4], lines_room *room) {
+    int warp = threadIdx.x / 32, first = (threadIdx.x - mine->number) / 32, at = 0;
+    unsigned largest = 0;
+    UNROLL_BY(1)
+    do {
+        read_batch(mine, at, x);
+        UNROLL
+        for (int i = 0; i < HELD; i++) largest = largest_of_four(largest, x[i]);
+        at += HELD;
+    } while (place_in(mine, at) < mine->k);
+    largest = join_largest(largest, 31);
+    if (threadIdx.x % 32 == 0) room->largest[warp] = largest;
+    __syncthreads();
+    UNROLL_BY(1)
+    for (int i = first; i < first + mine->threads / 32; i++) largest = larger_bits(largest, room->largest[i]);
+    return largest;
+}
+
+/* The parts of a share; returns its facts. Of a long line it has to be read again. */
+DEVICE facts write_share(const share *mine, float x[HELD][4], unsigned largest, const scaling *by,
+                         unsigned short *parts) {
+    int end = chunks_of(mine->k) * DEPTH, is_long = end > 4 * HELD * mine->threads, first = 0;
+    unsigned threshold = octaves_below(largest, SUBSTANTIAL);
+    quick_facts quick = {~0u, 0};
+    UNROLL_BY(1)
+    for (; place_in(mine, first) < end; first += HELD) {
+        if (is_long) read_batch(mine, first, x);
+        UNROLL
+        for (int i = 0; i < HELD; i++) {
+            add_four_quickly(&quick, x[i], threshold);
+            if (place_in(mine, first + i) < end) write_four(x[i], by, parts, place_in(mine, first + i));
+        }
+    }
+    facts f = {largest, quick.smallest, 4 * quick.fours, 0};
+    if (is_enough(&quick, largest, first)) return f;
+    f.smallest = ~0u;
+    f.count = 0;
+    UNROLL_BY(1)
+    for (int i = 0; place_in(mine, i) < mine->k; i++) {
+        float y[4];
+        read_four(mine, place_in(mine, i), y);
+        add_four(&f, y, threshold);
+    }
+    return f;
+}
+
+/* Group number `at` of a side's lines, from memory to facts and parts; returns what was found. */
+DEVICE int prepare_lines(const split_side *side, int at, int k, int way, int lack, lines_room *room) {
+    int width = side->together, shift = shift_of(width), groups = (side->lines + width - 1) >> (8 - shift),
+        product = at / groups, line = (at - product * groups) * width + (threadIdx.x >> shift);
+    share mine = share_of(side, product, line, k, shift);
+    float x[HELD][4], undo[2];
+    unsigned largest = largest_of_line(&mine, x, room);
+    facts f = {0, ~0u, 0, 0};
+    undo_of(largest, undo);
+    if (mine.k > 0) {
+        scaling by = scaling_of(way, undo);
+        f = write_share(&mine, x, largest, &by, parts_of(side, number_of(side, product, line), k));
+    }
+    f = join_facts(f, 31);
+    if (threadIdx.x % 32 == 0) room->all[threadIdx.x / 32] = f;
+    __syncthreads();
+    if (mine.number != 0 || mine.k == 0) return 0;
+    UNROLL_BY(1)
+    for (int i = 1; i < mine.threads / 32; i++) merge(&f, &room->all[threadIdx.x / 32 + i]);
+    return judge_line(&f, k, lack, side->undo + 2 * number_of(side, product, line));
+}
+
+/* The parts alone. */
+DEVICE void pack_lines(const split_side *side, int at, int k, int way) {
+    int width = side->together, shift = shift_of(width), groups = (side->lines + width - 1) >> (8 - shift),
+        product = at / groups, line = (at - product * groups) * width + (threadIdx.x >> shift);
+    share mine = share_of(side, product, line, k, shift);
+    if (mine.k == 0) return;
+    long long number = number_of(side, product, line);
+    scaling by = scaling_of(way, side->undo + 2 * number);
+    unsigned short *parts = parts_of(side, number, k);
+    UNROLL_BY(4)
+    for (int i = 0; place_in(&mine, i) < chunks_of(k) * DEPTH; i++) {
+        float x[4];
+        read_four(&mine, place_in(&mine, i), x);
+        write_four(x, &by, parts, place_in(&mine, i));
     }
 }
 
-/* What to count from, once the largest element of a line's first batches is known: 9 octaves less. The line may have
- * larger ones, but not too large for elements from there on to be substantial. */
-DEVICE unsigned threshold_of(unsigned largest) {
-    return largest > 9u << 23 ? largest - (9u << 23) : 1;
+/* ---- Strips: lines that are each other's neighbours ---- */
+
+/* Where element `row` of line `col` of a strip lies in shared memory. Fours of lines change places, so that neither
+ * those of one row nor four rows of each of eight fours of elements meet in a bank. */
+DEVICE int in_strip(unsigned row, unsigned col) {
+    return row * STRIP + ((col / 4 ^ row / 4 % 8) * 4) + col % 4;
 }
 
-/* The block's lines, from all threads' shares. The factors of a line are known when its largest element is. */
-DEVICE unsigned survey_lines(const share *mine, facts room[THREADS], int line, int place, int width) {
-    unsigned bits[BATCH];
-    facts f = no_facts();
-    read_batch(mine, mine->first, bits);
-    add_batch(&f, bits, 0);
-    join(f, room, place, width);
-    unsigned threshold = threshold_of(room[line].largest);
-    f = no_facts();
-    add_batch(&f, bits, threshold);
-    for (int start = mine->first + BATCH * mine->stride; start < mine->k; start += BATCH * mine->stride) {
-        read_batch(mine, start, bits);
-        add_batch(&f, bits, threshold);
+/* A part of a strip: `rows` elements of 32 lines. */
+typedef struct strip {
+    const split_side *side;
+    int product, line, row, rows, k;
+} strip;
+
+DEVICE void read_strip(const strip *p, float *tile) {
+    const split_side *side = p->side;
+    int vec = side->vec, first = vec == 4 ? threadIdx.x / 8 : threadIdx.x / 32,
+        col = vec == 4 ? threadIdx.x % 8 * 4 : threadIdx.x % 32, next = vec == 4 ? THREADS / 8 : THREADS / 32,
+        rows = p->line + col < side->lines ? p->k - p->row : 0;
+    const float *from = line_of(side, p->product, p->line + col) + (p->row + first) * side->step;
+    __syncthreads();
+    for (int row = first; row < p->rows; row += next, from += next * side->step) {
+        if (vec == 4)
+            cp_async(&tile[in_strip(row, col)], from, 16, row < rows);
+        else
+            cp_async(&tile[in_strip(row, col)], from, 4, row < rows);
     }
-    join(f, room, place, width);
-    return threshold;
+    cp_commit();
+    cp_wait(0);
+    __syncthreads();
 }
 
-/* What the whole line has: what f16 or bf16 cannot carry of it, and its factors. A line of zeros lacks nothing. */
-DEVICE int judge_line(facts f, unsigned threshold, int k, int lack, float undo[2]) {
-    int shift = 0, found = 0;
-    if (f.largest >= 0x7f800000u) {
-        found = FOUND_SPECIAL;
-    } else if (f.largest > 0) {
-        int top = exponent_of(f.largest), least = exponent_of(f.smallest + 1);
-        int counts = exponent_of(threshold) >= top - SUBSTANTIAL;
-        found = (ALL - (counts ? (int)((long long)f.count * ALL / k) : 0)) << lack;
-        if (top - least > MOST_SPAN) found |= FOUND_WIDE;
-        if (least < LEAST_EXPONENT) found |= FOUND_TINY;
-        shift = TOP_EXPONENT - top;
+/* Four elements of a line; `row` is a multiple of four. */
+DEVICE void read_column(const float *tile, int row, int col, float x[4]) {
+    const float *at = &tile[in_strip(row, col)];
+    UNROLL
+    for (int i = 0; i < 4; i++) x[i] = at[i * STRIP];
+}
+
+/* Eight lanes have a line, each every eighth four of its elements; a warp has four lines. */
+DEVICE int column_of_thread(void) {
+    return threadIdx.x / 8;
+}
+DEVICE int first_row_of_thread(void) {
+    return threadIdx.x % 8 * 4;
+}
+enum { NEXT_ROW = 32 };
+
+DEVICE void write_strip(const strip *p, const float *tile, const scaling *by, unsigned short *parts) {
+    UNROLL_BY(2)
+    for (int row = first_row_of_thread(); row < p->rows; row += NEXT_ROW) {
+        float x[4];
+        read_column(tile, row, column_of_thread(), x);
+        write_four(x, by, parts, p->row + row);
     }
-    int half = shift / 2;
-    undo[0] = power_of_two(-half);
-    undo[1] = power_of_two(half - shift);
+}
+
+DEVICE void survey_strip(const strip *p, const float *tile, unsigned threshold, facts *f) {
+    UNROLL_BY(2)
+    for (int row = first_row_of_thread(); row < p->rows; row += NEXT_ROW) {
+        float x[4];
+        read_column(tile, row, column_of_thread(), x);
+        f->largest = largest_of_four(f->largest, x);
+        add_four(f, x, threshold);
+    }
+}
+
+/* The parts, and the facts of those elements. */
+DEVICE facts write_and_survey(const strip *p, const float *tile, unsigned largest, const scaling *by,
+                              unsigned short *parts) {
+    unsigned threshold = octaves_below(largest, SUBSTANTIAL);
+    quick_facts quick = {~0u, 0};
+    UNROLL_BY(2)
+    for (int row = first_row_of_thread(); row < p->rows; row += NEXT_ROW) {
+        float x[4];
+        read_column(tile, row, column_of_thread(), x);
+        add_four_quickly(&quick, x, threshold);
+        write_four(x, by, parts, p->row + row);
+    }
+    facts f = {largest, quick.smallest, 4 * quick.fours, 0};
+    if (is_enough(&quick, largest, (p->rows - first_row_of_thread() + NEXT_ROW - 1) / NEXT_ROW)) return f;
+    f.smallest = ~0u;
+    f.count = 0;
+    survey_strip(p, tile, threshold, &f);
+    return f;
+}
+
+/* What blocks of a cluster tell each other of a strip. */
+typedef struct strip_room {
+    unsigned of_warp[THREADS / 32][STRIP], largest[STRIP];
+    facts all[CLUSTER][STRIP]; /* of the first block alone: what each has found */
+} strip_room;
+
+/* Blocks of a cluster wait for each other, and read and write each other's shared memory. */
+#if CLUSTER > 1
+DEVICE void cluster_arrive(void) {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+DEVICE void cluster_wait(void) {
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+DEVICE unsigned word_at(const unsigned *own, int block) {
+    unsigned word, address = (unsigned)__cvta_generic_to_shared(own);
+    asm volatile("{\n.reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %1, %2;\n"
+                 "ld.shared::cluster.u32 %0, [there];\n}"
+                 : "=r"(word)
+                 : "r"(address), "r"(block)
+                 : "memory");
+    return word;
+}
+DEVICE void give_facts(facts *own, facts f, int block) {
+    unsigned address = (unsigned)__cvta_generic_to_shared(own);
+    asm volatile("{\n.reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "st.shared::cluster.v4.u32 [there], {%2, %3, %4, %5};\n}" ::"r"(address),
+                 "r"(block), "r"(f.largest), "r"(f.smallest), "r"(f.count), "r"(0)
+                 : "memory");
+}
+#else
+#define cluster_arrive()          __syncthreads()
+#define cluster_wait()            ((void)0)
+#define word_at(own, block)       (*(own))
+#define give_facts(own, f, block) (*(own) = (f))
+#endif
+
+/* Elements of k of each block of a cluster: whole pieces of 32. A strip is held if it all fits. */
+DEVICE int rows_each(int k) {
+    return (chunks_of(k) * DEPTH + CLUSTER * 32 - 1) / (CLUSTER * 32) * 32;
+}
+DEVICE int is_held(const split_side *side, int k) {
+    return side->together > 0 || rows_each(k) <= side->rows;
+}
+
+/* The largest element of a thread's line, of what all blocks of the cluster have in their tiles. On the way a thread
+ * looks at four lines. */
+DEVICE unsigned largest_of_tiles(const strip *p, const float *tile, strip_room *room) {
+    int lane = threadIdx.x % 32, four = threadIdx.x % 8;
+    unsigned largest[4] = {0, 0, 0, 0};
+    UNROLL_BY(4)
+    for (int row = threadIdx.x / 8; row < p->rows; row += THREADS / 8) {
+        four_floats x = *(const four_floats *)&tile[in_strip(row, 4 * four)];
+        UNROLL
+        for (int i = 0; i < 4; i++) largest[i] = larger_bits(largest[i], bits_of_magnitude(x.at[i]));
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        largest[i] = larger_bits(largest[i], __shfl_xor_sync(0xffffffffu, largest[i], 8));
+        largest[i] = larger_bits(largest[i], __shfl_xor_sync(0xffffffffu, largest[i], 16));
+        if (lane < 8) room->of_warp[threadIdx.x / 32][4 * four + i] = largest[i];
+    }
+    __syncthreads();
+    if (threadIdx.x < STRIP) {
+        unsigned most = 0;
+        for (int i = 0; i < THREADS / 32; i++) most = larger_bits(most, room->of_warp[i][threadIdx.x]);
+        room->largest[threadIdx.x] = most;
+    }
+    cluster_arrive();
+    cluster_wait();
+    return join_largest(word_at(&room->largest[column_of_thread()], threadIdx.x % CLUSTER), 7);
+}
+
+/* All pieces of a block's share of a strip that is not held, of which the first is in the tile. The largest element of
+ * all first pieces is likely to be that of the line. */
+DEVICE facts survey_pieces(strip p, int last, float *tile, unsigned likely) {
+    facts f = {0, ~0u, 0, 0};
+    unsigned threshold = octaves_below(likely, LIKELY);
+    for (int first = p.row; p.row < last; p.row += p.side->rows) {
+        p.rows = last - p.row < p.side->rows ? last - p.row : p.side->rows;
+        if (p.row > first) read_strip(&p, tile);
+        survey_strip(&p, tile, threshold, &f);
+    }
+    return f;
+}
+
+/* The first block of a cluster judges the lines, from what all have given it. Those it counted are substantial unless
+ * the largest is too far above what was likely. */
+DEVICE int judge_strip(const strip *p, strip_room *room, unsigned likely, int lack) {
+    int line = p->line + column_of_thread();
+    if (blockIdx.x % CLUSTER != 0 || threadIdx.x % 8 != 0 || line >= p->side->lines) return 0;
+    facts f = room->all[0][column_of_thread()];
+    for (int i = 1; i < CLUSTER; i++) merge(&f, &room->all[i][column_of_thread()]);
+    if (f.largest != likely && octaves_below(likely, LIKELY) < octaves_below(f.largest, SUBSTANTIAL))
+        f.count = 0;
+    return judge_line(&f, p->k, lack, p->side->undo + 2 * number_of(p->side, p->product, line));
+}
+
+/* Strip number `at` of a side, by the blocks of a cluster together; returns what was found. */
+DEVICE int prepare_strip(const split_side *side, int at, int k, int way, int lack, float *tile,
+                         strip_room *room) {
+    int groups = groups_of(side, STRIP), each = rows_each(k), end = chunks_of(k) * DEPTH,
+        rank = blockIdx.x % CLUSTER, last = (rank + 1) * each < end ? (rank + 1) * each : end;
+    strip p = {side, at / groups, at % groups * STRIP, rank * each, last - rank * each, k};
+    if (p.rows > side->rows) p.rows = side->rows;
+    read_strip(&p, tile);
+    unsigned largest = largest_of_tiles(&p, tile, room);
+    int line = p.line + column_of_thread();
+    facts f = {largest, ~0u, 0, 0};
+    if (!is_held(side, k)) {
+        f = survey_pieces(p, last, tile, largest);
+    } else if (line < side->lines) {
+        float undo[2];
+        undo_of(largest, undo);
+        scaling by = scaling_of(way, undo);
+        f = write_and_survey(&p, tile, largest, &by, parts_of(side, number_of(side, p.product, line), k));
+    }
+    f = join_facts(f, 7);
+    if (threadIdx.x % 8 == 0) give_facts(&room->all[rank][column_of_thread()], f, 0);
+    cluster_arrive();
+    cluster_wait();
+    return judge_strip(&p, room, largest, lack);
+}
+
+/* The parts alone of a piece of a strip. */
+DEVICE void pack_strip(const split_side *side, int at, int k, int way, float *tile) {
+    int end = chunks_of(k) * DEPTH, pieces = (end + PACK_ROWS - 1) / PACK_ROWS,
+        groups = groups_of(side, STRIP), row = at % pieces * PACK_ROWS, left = end - row;
+    strip p = {side,
+               at / pieces / groups,
+               at / pieces % groups * STRIP,
+               row,
+               left < PACK_ROWS ? left : PACK_ROWS,
+               k};
+    int line = p.line + column_of_thread();
+    read_strip(&p, tile);
+    if (line >= side->lines) return;
+    long long number = number_of(side, p.product, line);
+    scaling by = scaling_of(way, side->undo + 2 * number);
+    write_strip(&p, tile, &by, parts_of(side, number, k));
+}
+
+/* ---- The kernels ---- */
+
+/* Groups of lines, or strips, of a side. */
+DEVICE int strips_of(const split_side *side) {
+    return side->together > 0 ? 0 : groups_of(side, STRIP) * side->products;
+}
+DEVICE int line_groups_of(const split_side *side) {
+    return side->together > 0 ? groups_of(side, side->together) * side->products : 0;
+}
+
+/* All strips of both sides, by clusters; all other lines, by blocks. They return what was found. */
+DEVICE int prepare_strips(const split *s, float *tile, strip_room *room) {
+    int of_a = strips_of(&s->a), all = of_a + strips_of(&s->b), found = 0;
+    for (int at = blockIdx.x / CLUSTER; at < all; at += s->strip_blocks / CLUSTER) {
+        int is_a = at < of_a;
+        found = join_found(found, prepare_strip(is_a ? &s->a : &s->b, is_a ? at : at - of_a, s->k,
+                                                s->least_way, is_a ? LACK_A : LACK_B, tile, room));
+    }
+    return found;
+}
+DEVICE int prepare_others(const split *s, lines_room *room) {
+    int of_a = line_groups_of(&s->a), all = of_a + line_groups_of(&s->b), found = 0;
+    for (int at = blockIdx.x - s->strip_blocks; at < all; at += gridDim.x - s->strip_blocks) {
+        int is_a = at < of_a;
+        found = join_found(found, prepare_lines(is_a ? &s->a : &s->b, is_a ? at : at - of_a, s->k,
+                                                s->least_way, is_a ? LACK_A : LACK_B, room));
+    }
     return found;
 }
 
-/* Group number `at` of a side's lines. Threads are next to each other as elements are. */
-DEVICE int survey_group(const split_side *side, int at, int k, int lack, facts room[THREADS]) {
-    int width = side->together, groups = groups_of(side, width), product = at / groups,
-        first = at % groups * width, threads = THREADS / width, across = lies_across(side);
-    int line = across ? threadIdx.x % width : threadIdx.x / threads,
-        number = across ? threadIdx.x / width : threadIdx.x % threads, is_there = first + line < side->lines;
-    share mine = {line_of(side, product, first + line), side->step, number, threads, is_there ? k : 0};
-    unsigned threshold = survey_lines(&mine, room, line, number * width + line, width);
-    if (number != 0 || !is_there) return 0;
-    return judge_line(room[line], threshold, k, lack,
-                      side->undo + 2 * ((long long)product * side->lines + first + line));
+PREPARE_KERNEL split_prepare(SPLIT_ARGUMENT s) {
+    DYNAMIC_SHARED(float, tile);
+    __shared__ union {
+        strip_room of_strips;
+        lines_room of_lines;
+    } room;
+    __shared__ int founds[THREADS];
+    await_last_kernel();
+    int found = (int)blockIdx.x < s.strip_blocks ? prepare_strips(&s, tile, &room.of_strips)
+                                                 : prepare_others(&s, &room.of_lines);
+    found = join_all_found(found, founds);
+    if (threadIdx.x == 0) s.state[1 + blockIdx.x] = found;
 }
-
-KERNEL(THREADS) split_survey(split s) {
-    __shared__ facts room[THREADS];
-    int of_a = groups_of(&s.a, s.a.together) * s.a.products,
-        all = of_a + groups_of(&s.b, s.b.together) * s.b.products;
-    facts mine = no_facts();
-    await_last();
-    for (int at = blockIdx.x; at < all; at += gridDim.x) {
-        int is_a = at < of_a;
-        split_side side = is_a ? s.a : s.b;
-        int found = survey_group(&side, is_a ? at : at - of_a, s.k, is_a ? LACK_A : LACK_B, room);
-        mine.found = join_found(mine.found, found);
-    }
-    join(mine, room, threadIdx.x, 1);
-    if (threadIdx.x == 0) s.state[1 + blockIdx.x] = room[0].found;
-}
-
-/* ---- The parts ---- */
-
-VECTOR_TYPE(eight, unsigned short, 8);
 
 /* f16 carries the data if no line is wide; or if in every row of A and column of B so many elements are substantial that
  * any two have a quarter of k in common where both are. */
-DEVICE int choose_way(const split *s, facts room[THREADS]) {
-    facts mine = no_facts();
-    for (int i = threadIdx.x; i < s->survey_blocks; i += THREADS)
-        mine.found = join_found(mine.found, s->state[1 + i]);
-    join(mine, room, threadIdx.x, 1);
-    int found = room[0].found, lacks = (found >> LACK_A & 255) + (found >> LACK_B & 255);
+DEVICE int choose_way(const split *s, int room[THREADS]) {
+    int found = s->known, lacks;
+    for (int i = threadIdx.x; i < s->blocks; i += THREADS) found = join_found(found, s->state[1 + i]);
+    found = join_all_found(found, room);
+    lacks = (found >> LACK_A & 255) + (found >> LACK_B & 255);
     if (found & FOUND_SPECIAL) return WAY_FMA;
     if (s->least_way == WAY_FP16X3 && (!(found & FOUND_WIDE) || lacks <= MOST_LACK)) return WAY_FP16X3;
     return found & FOUND_TINY ? WAY_FMA : WAY_BF16X6;
 }
 
-/* A tile of 64 lines and 64 k, read along the direction in which it lies. */
-DEVICE void read_tile(const split_side *side, int product, int first, int k_first, int k,
-                      float tile[EDGE][DEPTH + 1]) {
-    int fast = threadIdx.x % EDGE, slow = threadIdx.x / EDGE, across = lies_across(side);
-    const float *from = line_of(side, product, first);
-    __syncthreads();
-    UNROLL
-    for (int i = 0; i < EDGE; i += THREADS / EDGE) {
-        int line = across ? fast : slow + i, at = across ? slow + i : fast;
-        int there = first + line < side->lines && k_first + at < k;
-        tile[line][at] = there ? from[line * side->line + (k_first + at) * side->step] : 0.0f;
-    }
-    __syncthreads();
+/* Units of a side that split_pack has to do, if any. */
+DEVICE int units_of(const split *s, const split_side *side, int way) {
+    int pieces = (chunks_of(s->k) * DEPTH + PACK_ROWS - 1) / PACK_ROWS;
+    if (side->kept ? *side->kept == way : way == s->least_way && is_held(side, s->k)) return 0;
+    return line_groups_of(side) + strips_of(side) * pieces;
 }
 
-/* 16 elements of a line: eight and eight to each of the parts. */
-DEVICE void write_fp16x3(const float *from, const float undo[2], unsigned short *chunk, int at) {
-    float up = inverse_power(undo[0]), more = inverse_power(undo[1]);
-    unsigned short *to = chunk + at / 32 * 64 + at % 32;
-    UNROLL
-    for (int half = 0; half < 16; half += 8) {
-        eight high, low;
-        UNROLL
-        for (int i = 0; i < 8; i++) {
-            float x = from[half + i] * up * more;
-            unsigned part = near_f16(x);
-            high.at[i] = (unsigned short)part;
-            low.at[i] = (unsigned short)near_f16((x - f16_value(part)) * LOW_SCALE);
-        }
-        *(eight *)(to + half) = high;
-        *(eight *)(to + 32 + half) = low;
-    }
-}
-
-DEVICE void write_bf16x6(const float *from, unsigned short *chunk, int at) {
-    unsigned short *to = chunk + at;
-    UNROLL
-    for (int half = 0; half < 16; half += 8) {
-        eight part[3];
-        UNROLL
-        for (int i = 0; i < 8; i++) {
-            float x = from[half + i];
-            UNROLL
-            for (int p = 0; p < 3; p++) {
-                unsigned bits = near_bf16(x);
-                part[p].at[i] = (unsigned short)bits;
-                x -= float_of_bits(bits << 16);
-            }
-        }
-        UNROLL
-        for (int p = 0; p < 3; p++) *(eight *)(to + p * DEPTH + half) = part[p];
-    }
-}
-
-/* Tile number `at` of a side: neighbouring tiles lie along k. */
-DEVICE void pack_tile(const split_side *side, int at, int k, int way, float tile[EDGE][DEPTH + 1]) {
-    int chunks = (k + DEPTH - 1) / DEPTH, groups = groups_of(side, EDGE), chunk = at % chunks,
-        first = at / chunks % groups * EDGE, product = at / chunks / groups;
-    int line = threadIdx.x / 4, piece = threadIdx.x % 4 * 16;
-    read_tile(side, product, first, chunk * DEPTH, k, tile);
-    if (first + line >= side->lines) return;
-    long long number = (long long)product * side->lines + first + line;
-    unsigned short *parts = side->parts + number * chunks * 3 * DEPTH;
-    if (way == WAY_FP16X3)
-        write_fp16x3(&tile[line][piece], side->undo + 2 * number, parts + chunk * 2 * DEPTH, piece);
-    else
-        write_bf16x6(&tile[line][piece], parts + chunk * 3 * DEPTH, piece);
-}
-
-KERNEL2(THREADS, 4) split_pack(split s) {
-    __shared__ facts room[THREADS];
-    __shared__ float tile[EDGE][DEPTH + 1];
-    int chunks = (s.k + DEPTH - 1) / DEPTH, of_a = chunks * groups_of(&s.a, EDGE) * s.a.products,
-        all = of_a + chunks * groups_of(&s.b, EDGE) * s.b.products;
-    await_last();
-    int way = choose_way(&s, room);
+KERNEL2(THREADS, 6) split_pack(SPLIT_ARGUMENT s) {
+    DYNAMIC_SHARED(float, tile);
+    __shared__ int founds[THREADS];
+    await_last_kernel();
+    int way = choose_way(&s, founds);
     if (blockIdx.x == 0 && threadIdx.x == 0) s.state[0] = way;
     if (way == WAY_FMA) return;
+    int of_a = units_of(&s, &s.a, way), all = of_a + units_of(&s, &s.b, way);
     for (int at = blockIdx.x; at < all; at += gridDim.x) {
-        split_side side = at < of_a ? s.a : s.b;
-        pack_tile(&side, at < of_a ? at : at - of_a, s.k, way, tile);
+        const split_side *side = at < of_a ? &s.a : &s.b;
+        int unit = at < of_a ? at : at - of_a;
+        if (side->together > 0)
+            pack_lines(side, unit, s.k, way);
+        else
+            pack_strip(side, unit, s.k, way, tile);
     }
 }
 
 /* ---- Plain multiply-adds ---- */
 
-enum { BM = 128, BK = 16, TM = 8 };
+#include "plain.h"
 
-/* BM lines and BK of k; what lies outside is zeros. */
-DEVICE void read_lines(const split_side *side, const float *from, int lines, int k_first, int k,
-                       float tile[BK][BM + 4]) {
-    int across = lies_across(side);
-    UNROLL
-    for (int i = threadIdx.x; i < BM * BK; i += THREADS) {
-        int line = across ? i % BM : i / BK, at = across ? i / BM : i % BK;
-        tile[at][line] =
-            line < lines && k_first + at < k ? from[line * side->line + (k_first + at) * side->step] : 0.0f;
-    }
-}
-
-/* The elements of a thread are 16 apart, so that neighbouring threads have neighbouring ones. */
-DEVICE void multiply_tile(const split *s, int product, int row, int col, float of_a[BK][BM + 4],
-                          float of_b[BK][BM + 4]) {
-    float sums[TM][TM] = {{0}};
-    int x = threadIdx.x % 16, y = threadIdx.x / 16;
-    const float *a = line_of(&s->a, s->a.products > 1 ? product : 0, row),
-                *b = line_of(&s->b, s->b.products > 1 ? product : 0, col);
-    for (int k = 0; k < s->k; k += BK) {
-        __syncthreads();
-        read_lines(&s->a, a, s->a.lines - row, k, s->k, of_a);
-        read_lines(&s->b, b, s->b.lines - col, k, s->k, of_b);
-        __syncthreads();
-        UNROLL
-        for (int i = 0; i < BK; i++) {
-            UNROLL
-            for (int r = 0; r < TM; r++) {
-                UNROLL
-                for (int c = 0; c < TM; c++)
-                    sums[r][c] = FMA(of_a[i][y + 16 * r], of_b[i][x + 16 * c], sums[r][c]);
-            }
-        }
-    }
-    UNROLL
-    for (int r = 0; r < TM; r++) {
-        UNROLL
-        for (int c = 0; c < TM; c++) {
-            int i = row + y + 16 * r, j = col + x + 16 * c;
-            if (i >= s->a.lines || j >= s->b.lines) continue;
-            float *to = s->c + product * s->batch_c + i * s->c_row + j * s->c_col;
-            float result = s->alpha * sums[r][c];
-            *to = s->beta == 0 ? result : FMA(s->beta, *to, result);
-        }
-    }
-}
-
-KERNEL2(THREADS, 2) split_multiply(split s) {
-    __shared__ float of_a[BK][BM + 4], of_b[BK][BM + 4];
-    int rows = groups_of(&s.a, BM), cols = groups_of(&s.b, BM);
-    await_last();
-    if (s.state && s.state[0] != WAY_FMA) return;
-    for (long long at = blockIdx.x; at < (long long)rows * cols * s.count; at += gridDim.x)
-        multiply_tile(&s, (int)(at / ((long long)rows * cols)), (int)(at / cols % rows) * BM,
-                      (int)(at % cols) * BM, of_a, of_b);
+KERNEL2(THREADS, 2) split_multiply(SPLIT_ARGUMENT s) {
+    __shared__ plain_tile of_a, of_b;
+    await_last_kernel();
+    plain_product(&s, of_a, of_b);
 }

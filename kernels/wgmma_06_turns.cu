@@ -196,26 +196,6 @@ DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consu
 
 #include "boxes.h"
 
-DEVICE void write_tile(output *o, acc_t sums[BN / 2], int reads) {
-    UNROLL
-    for (int col = 0; col < BN; col += BOX_COLS) {
-        unsigned box = o->boxes + col / BOX_COLS % BOXES * BOX;
-        await_box(o, box, col, reads);
-        fill_box(&o->all->g, box, &sums[col / 2], reads);
-        if (STORE) fence_async();
-        __syncwarp();
-        if (!STORE) {
-            copy_box(o, box, col, 1);
-        } else if (threadIdx.x % 32 == 0) {
-            tma_store(&o->all->c, box, o->at.col + col, o->at.row, o->product);
-            if (reads && col + BOXES * BOX_COLS < BN) {
-                tma_wait_read(0);
-                ask_for_old(o, col + BOXES * BOX_COLS);
-            }
-        }
-    }
-}
-
 DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
     int warp = threadIdx.x / 32 - 4, consumer = warp / 4;
     const gemm *g = &all->g;
@@ -227,19 +207,12 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
         o.at = place_of(&w, rank);
         o.at.row += warp * 16;
         o.product = g->batch_c ? o.at.product : 0;
-        if (STORE && g->beta.value != 0) {
-            if (threadIdx.x % 32 == 0) tma_wait_read(0);
-            UNROLL
-            for (int b = 0; b < BOXES; b++) ask_for_old(&o, b * BOX_COLS);
-        }
+        begin_boxes(&o);
         multiply(sums, r, &at, blocks, consumer);
-        if (g->beta.value != 0)
-            write_tile(&o, sums, 1);
-        else
-            write_tile(&o, sums, 0);
+        write_tile(&o, sums);
     }
     if (TURN > 0 && consumer == 0) named_wait(1, 128 * CONSUMERS);
-    if (STORE && threadIdx.x % 32 == 0) tma_wait_all();
+    end_boxes();
 }
 
 CLUSTER_KERNEL(THREADS, CM) wgmma_06_turns(ARGUMENT all) {

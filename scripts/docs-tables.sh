@@ -170,11 +170,11 @@ table_wgmma() {
         END { for (i = 1; i <= count; i++) print "| " order[i] both(4096) both(8192) " |" }' | sort
 }
 
-# The ladder's top in all types; then awkward shapes.
+# What the planner takes, in all types; then awkward shapes.
 table_hopper() {
-    beside tensor.csv 'of("kernel") ~ /wgmma_0[67]/ && of("m") == of("n") && of("m") % 1024 == 0 && of("params") == ""' 'kernel, type'
+    beside tensor.csv 'of("kernel") ~ /^auto:/ && of("m") % 1024 == 0' 'kernel, type'
 }
-table_awkward() { beside tensor.csv 'of("m") % 1024 != 0' 'kernel, type'; }
+table_awkward() { beside tensor.csv 'of("kernel") ~ /^auto:/ && of("m") % 1024 != 0' 'kernel, type'; }
 
 # ---- How numbers are taken ----
 

@@ -20,6 +20,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 . scripts/csv.sh
 . scripts/docs-tables.sh
+. scripts/docs-accurate.sh
 . scripts/docs-published.sh
 stale=0
 

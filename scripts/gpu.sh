@@ -8,8 +8,11 @@
 #                shapes on tensor cores
 #   random       COUNT (10000) random shapes of up to LARGEST (2100) a side on what the planner takes for tensor cores
 #   bench        the ladders ladder-f32.csv, ladder-i32.csv, ladder-f64.csv, beside cuBLAS
+#   strict       true-fp32.csv: f32 by multiply-adds and nothing else, small products, squares and odd shapes, as the planner takes them
 #   mma          ladder-mma.csv: the ladder on tensor cores, in the types they have
 #   tensor       tensor.csv: wgmma's ladder, and the planner's choice in all types, orders and awkward shapes; Hopper only
+#   accurate     fp32-accurate.csv: f32 by parts on tensor cores beside cuBLAS's SGEMM, and accuracy.csv: the errors of both; Hopper only
+#   accurate_shapes  accurate-shapes.csv: the planner's f32 beside f32-strict on the shapes of bench/shapes; Hopper only
 #   tile         tile.csv: the tiles 16 and 32 of the kernels that have one
 #   documents    documents.csv: the experiments of docs/LADDER.md, at the sizes and tiles they were published with
 #   transfers    transfers.csv: products from host memory, with their copies
@@ -30,7 +33,7 @@
 #   DEVICE=...   the device, default cuda:0
 #   SEED=...     of the data and shapes, default 1
 #   COUNT=...    of random shapes, and LARGEST=... their largest side
-#   FAMILIES=... what verify and sanitize look at, default "simt mma wgmma"
+#   FAMILIES=... what verify and sanitize look at, default "simt mma wgmma split"
 #   FROM=N       documents or modes, alone: goes on with the Nth of its measurements; the file keeps what it has
 #
 # Results are written as they come. A step that fails does not stop the others; it is named at the end, and the exit status is 1. The files hold no names
@@ -44,7 +47,7 @@ build=${BUILD:-build}
 tessera=$build/tessera
 device=${DEVICE:-cuda:0}
 seed=${SEED:-1}
-families=${FAMILIES:-simt mma wgmma}
+families=${FAMILIES:-simt mma wgmma split}
 from=${FROM:-1}
 types=f32,f64,i32
 tensor_types=f16,f16:f32,bf16,bf16:f32,i8,f32
@@ -55,7 +58,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 . scripts/lib.sh
 
-every_step="build test verify random bench mma tensor tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
+every_step="build test verify random bench strict mma tensor accurate accurate_shapes tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
 sizes=128:4096:x2
 # Words, not one argument.
 # shellcheck disable=SC2086
@@ -136,7 +139,7 @@ verify_tensor() {
     for kernel in $(tensor_kernels); do
         case $kernel in
         mma_07_raster) list=$tensor_types count=100 most=700 seeds="$seed 2 3 4 5" ;;
-        wgmma_06_turns | wgmma_07_edges) list=$tensor_types count=100 most=700 seeds=$seed ;;
+        wgmma_06_turns | wgmma_07_fitted) list=$tensor_types count=100 most=700 seeds=$seed ;;
         *) list=bf16,i8,f32 count=16 most=200 seeds=$seed ;;
         esac
         for type in $(echo $list | tr ',' ' '); do
@@ -151,9 +154,10 @@ verify_list() {
         for type in $(echo $types | tr ',' ' '); do
             echo "1-$type simt_* vector_* --type $type --count 16 --max-size 200 --seed $seed"
         done
-        echo "2-staged simt_02_coalesced simt_05_shared simt_12_pipelined auto --type f32,i32 --count 8 --transfers --seed $seed"
+        echo "2-staged simt_02_coalesced simt_05_shared simt_12_pipelined simt_15_split auto --type f32,i32 --count 8 --transfers --seed $seed"
         for variant in simt_04_coarsened:COARSE=2 simt_05_shared:TILE=16 simt_06_prefetched:PAD=1 simt_07_tile1d:TM=4 \
-            simt_08_strided4x4:RM=8,RN=8 simt_10_vectorized:PAD=5 simt_10_vectorized:VEC=1 simt_12_pipelined:STAGES=4,BK=16; do
+            simt_08_strided4x4:RM=8,RN=8 simt_10_vectorized:PAD=5 simt_10_vectorized:VEC=1 simt_12_pipelined:STAGES=4,BK=16 \
+            simt_15_split:BM=16,BN=32,TM=4,TN=4,SPLIT=8 simt_15_split:BM=64,BN=64,SPLIT=4; do
             echo "4-$variant ${variant%%:*} --params ${variant#*:} --type $types --count 8 --seed $seed"
         done
     fi
@@ -163,9 +167,12 @@ verify_list() {
             echo "4-$variant ${variant%%:*} --params ${variant#*:} --type bf16,i8 --count 8 --seed $seed"
         done
     fi
+    if has_family split && is_hopper; then
+        for part in "$seed" 2 3 4; do echo "3-split-$part split_* --type f32 --count 24 --max-size 700 --seed $part"; done
+    fi
     if has_family wgmma && is_hopper; then
-        for params in BN=64,STAGES=8,TURN=0 BN=128,STAGES=6,TURN=0 BN=192,STAGES=4,TURN=0; do
-            echo "4-wgmma_07_edges:$params wgmma_07_edges --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
+        for params in BM=64,BN=128,STAGES=8,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=0,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2; do
+            echo "4-wgmma_07_fitted:$params wgmma_07_fitted --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
         done
     fi
 }
@@ -274,6 +281,22 @@ run_bench() {
     step 'bench i32' ladder i32 none
     step 'bench f64' ladder f64 cublas
 }
+# What the planner takes where f32 must stay f32. Products below 5 ms are graphs of many calls, on both sides; call_ms is a single call. All cores
+# compile first. Checking the largest would take longer than all the rest.
+run_strict() {
+    bad=0
+    rm -f "$out/true-fp32.csv"
+    for size in 32 128 256 512 1000 1023 1024 2048 2049; do
+        echo "c-strict-$size auto --type f32 --compute f32-strict --sizes $size --no-verify --peer none --samples 1"
+    done | all_at_once bench
+    climb() {
+        bench auto --type f32 --compute f32-strict --peer cublas --min-time 0.05 --max-time 0.2 --csv "$out/true-fp32.csv" --append "$@" || bad=1
+    }
+    climb --sizes 32,64,128,256,512,1000,1024,2048 --mode burst
+    climb --sizes 3000,4095,4096 --shape 4097x4099x4101 --mode burst --no-verify
+    climb --sizes 8192,16384 --mode burst --no-verify --samples 5
+    return $bad
+}
 # Kernels for tensor cores take seconds to compile, each type and order anew: all cores do that first. What they compile is kept.
 # compile_first TYPE LAYOUT KERNEL...
 compile_first() {
@@ -315,8 +338,26 @@ run_mma() {
     return $bad
 }
 
-# What Hopper's tensor cores give. Products of 8192 and more are checked by the other steps on smaller ones alone: checking them
-# would take longer than all the rest.
+# What Hopper's tensor cores give, a line for each measurement. Most are not checked here: checking a large product takes the host longer
+# than all the rest, and verify and random have these kernels check theirs on smaller ones.
+tensor_cases() {
+    cat <<'CASES'
+auto --type bf16 --sizes 1024,2048,4096
+auto --type bf16 --sizes 1000,3000,4095 --shape 4097x4099x4101,3001x2999x3003
+auto --type bf16 --no-verify --sizes 8192,8191
+--kernels wgmma_* --type bf16 --no-verify --sizes 4096,8192
+auto --type bf16:f32,f16,f16:f32 --no-verify --sizes 1024,2048,4096,8192
+auto --type f32 --compute tf32 --layout nt --no-verify --sizes 2048,4096,8192
+auto --type f32 --compute tf32 --no-verify --sizes 2048,4096,8192
+auto --type i8 --layout nt --no-verify --sizes 4096,8192
+auto --type i8 --no-verify --sizes 4096
+auto --type bf16 --layout nt --no-verify --sizes 4096,8192
+auto --type bf16 --layout tn --no-verify --sizes 4096,8192
+auto --type bf16 --layout tt --no-verify --sizes 4096,8192
+auto --type bf16 --no-verify --sizes 4090:4104:1
+auto --type bf16,bf16:f32,f16,f16:f32 --no-verify --sizes 16384
+CASES
+}
 run_tensor() {
     if ! is_hopper; then
         echo "skipped      tensor: it is for sm_90"
@@ -324,27 +365,64 @@ run_tensor() {
     fi
     bad=0
     rm -f "$out/tensor.csv"
-    {
-        for type in bf16 bf16:f32 f16 f16:f32; do compile_first $type nn wgmma_06_turns wgmma_07_edges; done
-        compile_first bf16 nn $(kernels_like wgmma)
-        for layout in nt tn tt; do compile_first bf16 $layout wgmma_06_turns; done
-        compile_first f32 nt wgmma_06_turns wgmma_07_edges
-        compile_first i8 nt wgmma_06_turns wgmma_07_edges
-    } | all_at_once bench
-    climb() { bench --csv "$out/tensor.csv" --append --peer cublas --mode burst --max-time 0.4 "$@" || bad=1; }
-    climb auto --sizes 1024,2048,4096 --type bf16,bf16:f32,f16,f16:f32
-    climb auto --sizes 8192 --type bf16,bf16:f32,f16,f16:f32 --no-verify
-    for layout in nt tn tt; do climb auto --sizes 4096,8192 --type bf16 --layout $layout --no-verify; done
-    climb auto --sizes 1000,3000,4095 --shape 4097x4099x4101 --shape 3001x2999x3003 --type bf16
-    climb auto --sizes 8191 --type bf16 --no-verify
-    climb auto --sizes 2048,4096 --type f32 --compute tf32 --layout nt
-    climb auto --sizes 2048,4096 --type f32 --compute tf32
-    climb auto --sizes 4096,8192 --type i8 --layout nt --no-verify
-    climb auto --sizes 8192 --type f32 --compute tf32 --layout nt --no-verify
-    climb auto --sizes 8192 --type f32 --compute tf32 --no-verify
-    climb --kernels 'wgmma_*' --sizes 4096,8192 --type bf16 --no-verify
-    climb auto --sizes 4090:4104:1 --type bf16 --no-verify
-    climb auto --sizes 16384 --type bf16,bf16:f32 --no-verify
+    tensor_cases | grep -v 16384 |
+        awk '{ print "c-" NR " " $0 " --no-verify --peer none --samples 1 --min-time 0" }' | all_at_once bench
+    tensor_cases >"$scratch/cases"
+    while read -r case; do
+        set -f # the patterns are the command's
+        # shellcheck disable=SC2086
+        bench --csv "$out/tensor.csv" --append --peer cublas --mode burst --samples 15 $case </dev/null || bad=1
+        set +f
+    done <"$scratch/cases"
+    return $bad
+}
+# f32 with the accuracy of f32, both sides on the same data in turns; the pass that splits A and B is in the time, but for the rows with
+# --prepared. Three quarters of the minute that this takes are the host's, for data.
+run_accurate() {
+    if ! is_hopper; then
+        echo "skipped      accurate: it is for sm_90"
+        return
+    fi
+    bad=0
+    rm -f "$out/fp32-accurate.csv"
+    for params in BN=192 BN=128,STAGES=6,CM=2,GROUP=8 BN=64,STAGES=8,CM=1,GROUP=16; do
+        for size in 512 513; do
+            echo "c-$params-$size split_01_fp16x3 --params $params --sizes $size --no-verify --peer none --samples 1"
+        done
+    done >"$scratch/first"
+    echo "c-bf16x6 split_02_bf16x6 --sizes 512 --no-verify --peer none --samples 1" >>"$scratch/first"
+    echo "c-strict auto --sizes 512 --compute f32-strict --no-verify --peer none --samples 1" >>"$scratch/first"
+    echo "c-f64 auto --sizes 512 --type f64 --no-verify --peer none --samples 1" >>"$scratch/first"
+    all_at_once bench <"$scratch/first"
+    climb() { bench --csv "$out/fp32-accurate.csv" --append --peer cublas --mode burst --samples 15 "$@" || bad=1; }
+    climb auto --sizes 1024,2048
+    climb auto --sizes 4096,8192,8191,16384 --shape 4097x4099x4101 --no-verify
+    climb auto --sizes 1024,2048,4096,8192,8191,16384 --shape 4097x4099x4101 --layout tt --no-verify
+    for layout in nt tn; do climb auto --sizes 1024,2048,4096,8192 --shape 4097x4099x4101 --layout $layout --no-verify; done
+    climb auto --sizes 1024,2048,4096,8192 --prepared --no-verify
+    climb split_02_bf16x6 --sizes 4096,8192 --no-verify
+    accuracy() { "$tessera" verify --accuracy --device "$device" --seed "$seed" "$@" || bad=1; }
+    accuracy auto --csv "$scratch/most.csv" \
+        --shape 1024x1024x1,1024x1024x16,1024x1024x64,1024x1024x256,1024x1024x1024,1024x1024x4096,1024x1024x16384
+    accuracy auto --seeds 1 --shape 1024x1024x65536 --csv "$scratch/longest.csv"
+    accuracy split_01_fp16x3 split_02_bf16x6 --seeds 2 --shape 1024x1024x1024 --csv "$scratch/named.csv"
+    { cat "$scratch/most.csv"; grep ',65536,' "$scratch/longest.csv"; grep '^split' "$scratch/named.csv"; } >"$out/accuracy.csv"
+    return $bad
+}
+# The same shapes twice, by the planner and by multiply-adds alone.
+run_accurate_shapes() {
+    if ! is_hopper; then
+        echo "skipped      accurate_shapes: it is for sm_90"
+        return
+    fi
+    bad=0
+    rm -f "$out/accurate-shapes.csv"
+    for file in square llm skinny deep-k odd batched; do
+        for mode in f32 f32-strict; do
+            bench auto --shapes $file --compute $mode --peer none --mode burst --samples 7 --no-verify \
+                --csv "$out/accurate-shapes.csv" --append || bad=1
+        done
+    done
     return $bad
 }
 run_tile() { bench --kernels 'simt_0[1-6]*,simt_08*' --tile 16,32 --sizes 4096 --peer cublas --csv "$out/tile.csv"; }

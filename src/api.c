@@ -9,13 +9,7 @@
 #include "matrix.h"
 #include "memory.h"
 #include "numeric.h"
-#include "plan.h"
-
-struct tess_plan {
-    tess_context *ctx;
-    plan decided;
-    char text[768], params[256];
-};
+#include "operand.h"
 
 /* Rounds alpha or beta to the type of the sums. */
 static tess_status round_scalar(double value, const char *name, const problem *what, double *rounded,
@@ -66,7 +60,7 @@ typedef enum work { WORK_NONE, WORK_SCALE, WORK_PRODUCT } work;
 static tess_status check_run(const plan *decided, double alpha, const tess_matrix *A, const tess_matrix *B,
                              double beta, const tess_matrix *C, operands *data, work *todo, sentence *why) {
     const problem *what = &decided->what;
-    *data = (operands){A->data, B->data, C->data, 0, 0};
+    *data = (operands){.a = A->data, .b = B->data, .c = C->data};
     *todo = WORK_NONE;
     TRY(round_scalar(alpha, "alpha", what, &data->alpha, why));
     TRY(round_scalar(beta, "beta", what, &data->beta, why));
@@ -83,6 +77,8 @@ static tess_status check_run(const plan *decided, double alpha, const tess_matri
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s.data is NULL, but its %" PRId64 "×%" PRId64 " elements are read",
                            missing == A ? "A" : "B", missing->rows, missing->cols);
+    TRY(operand_use(decided->prepared[TESS_ROLE_A], "A", A->data, &data->kept_a, why));
+    TRY(operand_use(decided->prepared[TESS_ROLE_B], "B", B->data, &data->kept_b, why));
     TRY(check_alias(A, "A", what->bytes_a, what->batch.stride_a, C, what, why));
     TRY(check_alias(B, "B", what->bytes_b, what->batch.stride_b, C, what, why));
     *todo = WORK_PRODUCT;
@@ -375,6 +371,7 @@ tess_status tess_count(tess_plan *made, tess_count_view view, tess_counters *sum
 void tess_free_plan(tess_plan *made) {
     if (!made) return;
     pthread_mutex_lock(&made->ctx->lock);
+    operand_release(&made->decided);
     made->ctx->plans--;
     pthread_mutex_unlock(&made->ctx->lock);
     memory_free(made);

@@ -216,14 +216,14 @@ static tess_status unlist(tess_context *ctx, sentence *why) {
                               status_fail(why, TESS_ERROR_ARGUMENT, "tess_close: this is no open context"),
                               why);
     pthread_mutex_lock(&ctx->lock);
-    int plans = ctx->plans;
+    int plans = ctx->plans, prepared = ctx->operands;
     pthread_mutex_unlock(&ctx->lock);
-    if (plans > 0)
+    if (plans > 0 || prepared > 0)
         return context_finish(ctx,
                               status_fail(why, TESS_ERROR_ARGUMENT,
-                                          "the context still has %d plan%s; free them with tess_free_plan "
-                                          "first",
-                                          plans, plans == 1 ? "" : "s"),
+                                          "the context still has %d plan%s and %d operand%s; free them with "
+                                          "tess_free_plan and tess_free_operand first",
+                                          plans, plans == 1 ? "" : "s", prepared, prepared == 1 ? "" : "s"),
                               why);
     *link = ctx->next;
     return TESS_OK;

@@ -12,7 +12,7 @@ struct tess_context {
     pthread_mutex_t lock; /* held by whichever call is using the device */
     pthread_mutex_t sentence_lock;
     sentence last;       /* of the last call that failed */
-    int plans;           /* alive; guarded by lock */
+    int plans, operands; /* alive; guarded by lock */
     const char *instead; /* why "auto" took no better device; NULL: there is nothing to say */
     tess_context *next;
 };

@@ -25,7 +25,17 @@ typedef struct operands {
     const void *a, *b;
     void *c;
     double alpha, beta; /* already rounded to the accumulation type */
+    const void *kept_a,
+        *kept_b; /* what the device keeps of A and B since they were prepared; NULL: nothing */
 } operands;
+
+/* A matrix to be prepared, as lines along k: the rows of an A, the columns of a B. */
+typedef struct line_matrix {
+    tess_type type;
+    tess_place place;
+    const void *data;
+    int64_t lines, k, line, step; /* from one line, and element along k, to the next */
+} line_matrix;
 
 /* A decision: this kernel, these parameters, for this reason. The device fills `entry`, `params` (those still
  * 0) and `threads`. */
@@ -37,8 +47,9 @@ typedef struct plan {
     int threads;
     int64_t workspace; /* bytes a run needs beside the matrices, if the device knows before it runs */
     const char *reason;
-    char route[192]; /* what happens to views the kernel does not take as they are; "": nothing */
+    char route[256]; /* what happens to views the kernel does not take as they are; "": nothing */
     int less_exact;  /* what the problem's compute mode allows beyond f32 is made use of */
+    struct tess_operand *prepared[2]; /* A and B, if they are */
 } plan;
 
 /* What a device would run, and why; kernel NULL: nothing, because of `reason`. params NULL: the kernel's
@@ -94,6 +105,9 @@ typedef struct device_ops {
     tess_status (*measure_level)(device *self, tess_level level, tess_level_info *info, sentence *why);
     tess_status (*counters)(device *self, const plan *decided, tess_count_view view, tess_counters *sum,
                             tess_line_counters *lines, size_t *line_count, sentence *why);
+    /* Optional, both or none: what can be done once for all products of a matrix in device memory. *kept NULL: nothing. */
+    tess_status (*keep)(device *self, const line_matrix *what, void **kept, int64_t *bytes, sentence *why);
+    void (*drop)(device *self, void *kept);
     /* Optional: without them the answer is all zeros, or unknown. */
     tess_status (*facts)(device *self, const plan *decided, tess_kernel_facts *facts, sentence *why);
     void (*staging)(const device *self, tess_staging *times);

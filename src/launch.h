@@ -40,7 +40,7 @@ typedef struct launch_gemm {
 typedef struct launch_move {
     const void *from;
     void *to;
-    int32_t rows, cols;
+    int32_t rows, cols, rows_to, cols_to;
     int64_t from_row, from_col, to_row, to_col;
     int64_t batch_from, batch_to;
 } launch_move;

@@ -4,6 +4,12 @@
 
 #include "context.h"
 
+struct tess_plan {
+    tess_context *ctx;
+    plan decided;
+    char text[768], params[256];
+};
+
 /* Checks the views against each other, chooses a kernel and completes its parameters. Allocates nothing.
  * `batch` and `options` may be NULL. The context's lock must be held. */
 tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,

@@ -4,20 +4,20 @@
 #include <string.h>
 
 #include "numeric.h"
-#include "split.h"
+#include "slices.h"
 
-/* The shape of move.cu's kernels: 32×4 threads do a tile of 32×32. */
-enum { MOVE_EDGE = 32, MOVE_LINES = 4 };
+/* The shape of move.cu's kernels: 64×4 threads do a tile of 64×64. */
+enum { MOVE_EDGE = 64, MOVE_LINES = 4 };
 static const launch_shape move_shape = {.block_x = MOVE_EDGE,
                                         .block_y = MOVE_LINES,
                                         .tile_rows = MOVE_EDGE,
                                         .tile_cols = MOVE_EDGE,
                                         .cluster = 1};
-/* That of move_lines: a block does so many words of a line. */
-enum { LINE_THREADS = 256, LINE_WORDS = 2048 };
+/* That of move_lines: a warp does a line, in pieces of 16 bytes. */
+enum { LINE_THREADS = 256, LINE_WARPS = LINE_THREADS / 32, PIECE = 16 };
 static const launch_shape line_shape = {.block_x = LINE_THREADS, .block_y = 1, .cluster = 1};
-/* The largest grid in y and z, and the most columns of one move. */
-enum { MOST_GRID = 65535, MOST_COLS = 1 << 30, MOST_LINE = 1 << 28 };
+/* The largest grid in y and z, and the most columns of one move; lines and elements of a line of move_lines. */
+enum { MOST_GRID = 65535, MOST_COLS = 1 << 30, MOST_LINES = 1 << 30, MOST_LINE = 1 << 27 };
 
 /* ---- Plans ---- */
 
@@ -108,6 +108,11 @@ static tess_status check_types(const problem *what, const kernel_row *kernel, se
                            "%s multiplies f32 as TF32, with 11 significant bits, which has to be allowed: "
                            "set options.compute to TESS_COMPUTE_TF32 (--compute tf32)",
                            kernel->info.name);
+    if (kernel->splits && what->compute == TESS_COMPUTE_F32_STRICT)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "%s splits f32 into parts, but options.compute is TESS_COMPUTE_F32_STRICT "
+                           "(--compute f32-strict), which is multiply-adds of f32 and nothing else",
+                           kernel->info.name);
     return TESS_OK;
 }
 
@@ -147,8 +152,9 @@ static placed turned(placed m) {
 /* What a move does beside moving. */
 typedef enum move_kind {
     MOVE_BITS,
-    MOVE_ROUNDED, /* f32 to the type of the copy, or to TF32 */
-    MOVE_ALIGNED /* to lines of the workspace, which begin at multiples of 16 bytes and have room behind them */
+    MOVE_TURNED, /* to lines of the workspace, which begin at multiples of 16 bytes and are filled up to such */
+    MOVE_ROUNDED, /* f32 to the type of the copy, or to TF32, and as above */
+    MOVE_ALIGNED  /* as above, from lines that lie as they will */
 } move_kind;
 
 /* A move, as far as it is the same for all its launches. */
@@ -156,6 +162,7 @@ typedef struct moving {
     placed from, to;
     int64_t rows, cols, count;
     int64_t rows_most, cols_most; /* of a launch */
+    int64_t rows_to, cols_to;     /* of what is written */
     int by_lines;                 /* it is move_lines, whose rows are lines */
     product_launch launch;
 } moving;
@@ -182,10 +189,18 @@ static void use_lines(moving *m) {
         m->rows = m->cols, m->cols = rows;
     }
     m->by_lines = 1;
+    m->rows_to = m->rows, m->cols_to = m->cols; /* it fills up whole pieces by itself */
     m->launch.entry = "move_lines";
     m->launch.shape = line_shape;
-    m->rows_most = MOST_GRID;
     m->cols_most = MOST_LINE;
+    m->rows_most = MOST_LINES;
+}
+
+/* Where lines end at the last element of a move, they are filled up to whole pieces. */
+static void fill_lines(moving *m) {
+    int64_t unit = PIECE / numeric_size(m->to.type);
+    int64_t *end = m->to.col == 1 ? &m->cols_to : &m->rows_to;
+    *end = (*end + unit - 1) / unit * unit;
 }
 
 /* The part that begins at (row, col) of product `index`, as far as one grid goes. */
@@ -196,17 +211,18 @@ static tess_status move_part(const product_target *target, moving *m, int64_t in
                         element(&m->to, index, row, col),
                         (int32_t)least(m->rows - row, m->rows_most),
                         (int32_t)least(m->cols - col, m->cols_most),
+                        (int32_t)least(m->rows_to - row, m->rows_most),
+                        (int32_t)least(m->cols_to - col, m->cols_most),
                         m->from.row,
                         m->from.col,
                         m->to.row,
                         m->to.col,
                         m->from.batch,
                         m->to.batch};
-    int64_t words = (part.cols * numeric_size(m->to.type) + 3) / 4;
     launch->arguments = &part;
-    launch->grid[0] = (unsigned)(m->by_lines ? (words + LINE_WORDS - 1) / LINE_WORDS
-                                             : (part.cols + MOVE_EDGE - 1) / MOVE_EDGE);
-    launch->grid[1] = (unsigned)(m->by_lines ? part.rows : (part.rows + MOVE_EDGE - 1) / MOVE_EDGE);
+    launch->grid[0] = (unsigned)(m->by_lines ? (part.rows + LINE_WARPS - 1) / LINE_WARPS
+                                             : (part.cols_to + MOVE_EDGE - 1) / MOVE_EDGE);
+    launch->grid[1] = (unsigned)(m->by_lines ? 1 : (part.rows_to + MOVE_EDGE - 1) / MOVE_EDGE);
     launch->grid[2] = (unsigned)least(m->count - index, MOST_GRID);
     return target->launch(target->self, launch, why);
 }
@@ -220,8 +236,11 @@ static tess_status move_matrix(const product_target *target, placed from, placed
                 .count = to.batch == 0 ? 1 : count, /* one matrix for all products: one copy */
                 .rows_most = (int64_t)MOST_GRID * MOVE_EDGE,
                 .cols_most = MOST_COLS,
+                .rows_to = rows,
+                .cols_to = cols,
                 .launch = {.shape = move_shape, .moves = 1}};
     set_types(&m.launch, from.type, to.type, kind);
+    if (kind != MOVE_BITS) fill_lines(&m);
     if (kind == MOVE_ALIGNED && target->by_words) use_lines(&m);
     for (int64_t index = 0; index < m.count; index += MOST_GRID)
         for (int64_t row = 0; row < m.rows; row += m.rows_most)
@@ -245,7 +264,7 @@ static operand_places places_of(const problem *what, const operands *data, int s
 }
 
 static move_kind kind_of(const route *way, const route_part *part) {
-    return way->rounded ? MOVE_ROUNDED : part->realigned ? MOVE_ALIGNED : MOVE_BITS;
+    return way->rounded ? MOVE_ROUNDED : part->realigned ? MOVE_ALIGNED : MOVE_TURNED;
 }
 
 /* Copies what the route says to the workspace; `run` then points there. C is copied only if it will be read.
@@ -322,7 +341,13 @@ tess_status product_run(const product_target *target, const plan *decided, const
     int64_t params[REGISTRY_PARAMS];
     TRY(route_of(&decided->what, kernel, decided->params, data, &way, why));
     operand_places places = places_of(&decided->what, data, way.swapped);
-    operands run = {places.a.data, places.b.data, places.c.data, data->alpha, data->beta};
+    operands run = {.a = places.a.data,
+                    .b = places.b.data,
+                    .c = places.c.data,
+                    .alpha = data->alpha,
+                    .beta = data->beta,
+                    .kept_a = way.swapped ? data->kept_b : data->kept_a,
+                    .kept_b = way.swapped ? data->kept_a : data->kept_b};
     TRY(copy_in(target, &way, &places, workspace, &run, why));
     set_params(decided, &way, &run, params);
     product_launch launch = {.row = kernel,
@@ -331,7 +356,7 @@ tess_status product_run(const product_target *target, const plan *decided, const
                              .in = way.run.in,
                              .out = way.run.out};
     TRY(launch_shape_of(kernel, launch.in, params, &launch.shape, why));
-    if (kernel->splits) return split_run(target, &launch, &way.run, &run, workspace, why);
+    if (kernel->splits) return slices_run(target, &launch, &way.run, &run, workspace, why);
     TRY(walk_launches(target, &launch, &way.run, &run, why));
     return copy_out(target, &way, &places, &run, why);
 }
@@ -341,6 +366,6 @@ tess_status product_scale(const product_target *target, const problem *what, con
     product_launch launch = {.entry = "scale_strided", .in = what->in, .out = what->out, .shape = move_shape};
     problem only_c = *what;
     only_c.k = only_c.a_row = only_c.b_col = only_c.batch.stride_a = only_c.batch.stride_b = 0;
-    operands scaled = {data->c, data->c, data->c, 0, data->beta};
+    operands scaled = {.a = data->c, .b = data->c, .c = data->c, .beta = data->beta};
     return walk_launches(target, &launch, &only_c, &scaled, why);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "numeric.h"
-#include "split.h"
+#include "slices.h"
 
 /* Bytes of the widest copies, at whose multiples the lines of every copy begin; and those of a line of the cache, at
  * whose multiples long ones begin: else every piece of that size would lie in two. */
@@ -17,10 +17,10 @@ enum { WIDEST = 16, CACHE_LINE = 128 };
  * least that cubed: copies are launches of their own. */
 enum { WORTH_ALIGNING = 512 };
 /* TMA moves lines that begin at multiples of 16 bytes, but half as fast as those at multiples of a line of the cache. From
- * so many rows and columns of C on a copy of A and B costs less than that. */
+ * so many rows and columns of C on a copy of A and B costs less than that, unless blocks share what they fetch. */
 enum { WORTH_LINES = 2048 };
 
-static problem transposed(const problem *what) {
+problem route_transposed(const problem *what) {
     problem t = *what;
     t.m = what->n, t.n = what->m;
     t.a_row = what->b_col, t.a_col = what->b_row;
@@ -97,13 +97,18 @@ static int wants_aligned(const problem *run, const kernel_row *kernel, const int
            (double)run->m * (double)run->n * (double)run->k >= least;
 }
 
+int route_copies_loose(const problem *run) {
+    return run->m >= WORTH_LINES && run->n >= WORTH_LINES;
+}
+
 /* Whether the kernel should take lines where they lie. `data` is where the first begins. */
 static int is_aligned(const problem *run, const view *v, int by_columns, const kernel_row *kernel,
                       const int64_t *params, const void *data) {
     int64_t count = run->batch.count;
     if (kernel->box) {
-        int large = run->m >= WORTH_LINES && run->n >= WORTH_LINES;
-        return suits_tma(v, by_columns, count, large ? CACHE_LINE : WIDEST, data);
+        int shared = registry_find_param(kernel, "CM"), shares = shared >= 0 && params[shared] > 1;
+        int whole = !shares && route_copies_loose(run);
+        return suits_tma(v, by_columns, count, whole ? CACHE_LINE : WIDEST, data);
     }
     return !wants_aligned(run, kernel, params) || has_lines_of(v, by_columns, count, WIDEST / v->size);
 }
@@ -144,11 +149,11 @@ tess_status route_of(const problem *what, const kernel_row *kernel, const int64_
     problem *run = &out->run;
     view c = view_c(run);
     out->swapped = !lies_in_rows(&c) && lies_in_columns(&c);
-    if (out->swapped) *run = transposed(what);
+    if (out->swapped) *run = route_transposed(what);
     run->in = route_input(what, kernel);
     out->rounded = run->in != what->in || (kernel->k_major && run->in == TESS_F32 && !kernel->box);
     if (kernel->splits) { /* which reads and writes any strides */
-        out->workspace = split_workspace(run);
+        out->workspace = slices_workspace(run, NULL, 1);
         return TESS_OK;
     }
     const void *a = data ? data->a : NULL, *b = data ? data->b : NULL;
@@ -221,11 +226,13 @@ static void describe_inputs(const route *r, words *w) {
     }
 }
 
-/* The data decides, so that all ways are named. */
-static void describe_split(const kernel_row *kernel, words *w) {
+/* Data and memory decide, so that all ways are named. */
+static void describe_split(const route *r, const kernel_row *kernel, words *w) {
     add(w,
-        "A and B are split into %s, or where those cannot carry them, or find no memory, multiplied as f32",
-        kernel->splits == SPLIT_FP16X3 ? "two f16 or three bf16" : "three bf16");
+        "A and B are split into %s, with %" PRId64
+        " bytes of workspace, or less in slices of k; what parts cannot carry, or find no memory for, is "
+        "multiplied as f32",
+        kernel->splits == SPLIT_FP16X3 ? "two f16 or three bf16" : "three bf16", r->workspace);
 }
 
 void route_describe(const route *r, const kernel_row *kernel, int64_t vec, char *text, size_t size) {
@@ -233,7 +240,7 @@ void route_describe(const route *r, const kernel_row *kernel, int64_t vec, char 
     int64_t bytes = vec * numeric_size(r->run.in);
     text[0] = '\0';
     if (r->swapped) add(&w, "the transposed product is computed");
-    if (kernel->splits) describe_split(kernel, &w);
+    if (kernel->splits) describe_split(r, kernel, &w);
     describe_inputs(r, &w);
     if (r->c.copied) add(&w, "C is copied to rows and back");
     if (kernel->tensor && r->run.in == TESS_F32 && !r->rounded) add(&w, "f32 is multiplied as TF32");

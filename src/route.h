@@ -52,4 +52,10 @@ int route_can_store(const route *r, const operands *data);
  * elements; 0: that is not worth a word. */
 void route_describe(const route *r, const kernel_row *kernel, int64_t vec, char *text, size_t size);
 
+/* The same product seen from C transposed. */
+problem route_transposed(const problem *what);
+
+/* Whether lines of A and B that begin at multiples of 16 bytes, but not of 128, are copied for TMA. */
+int route_copies_loose(const problem *run);
+
 #endif

@@ -1,18 +1,25 @@
-/* split.c: where the parts lie, and the four launches of a product. */
+/* split.c: where the parts lie, and the launches of a product. */
 #include "split.h"
 
 #include <string.h>
 
 #include "numeric.h"
 
-/* Threads of split_prepare.cu's blocks; the lines and k of a tile that split_pack turns; the rows and columns of one that
- * split_multiply computes. */
-enum { THREADS = 256, PACK_EDGE = 64, TILE_EDGE = 128 };
-/* Blocks of its kernels at most: they walk over the rest. Every block of split_pack reads what each of the survey's
- * found; those of split_multiply mostly end at once. */
-enum { MOST_SURVEY = 512, MOST_PACK = 2048, MOST_MULTIPLY = 264 };
-/* Groups of lines that keep a card busy. */
-enum { BUSY_GROUPS = 128, MOST_TOGETHER = 32 };
+/* Of split_prepare.cu: threads of a block; those that a line gets at least; elements that each of them keeps; lines of a
+ * strip; elements of its lines that a block holds at most in split_prepare, and does at a time in split_pack or where it
+ * cannot hold all; and the rows and columns of a tile of split_multiply. */
+enum {
+    THREADS = 256,
+    LEAST_THREADS = 32,
+    KEPT = 16,
+    STRIP = 32,
+    MOST_ROWS = 544,
+    PACK_ROWS = 256,
+    TILE_EDGE = 128
+};
+/* Blocks of its kernels at most: they walk over the rest. Every block of split_pack reads what each of split_prepare's
+ * found, and most end at once where all is held: then there are fewer. */
+enum { MOST_STRIPS = 1024, MOST_LINES = 1024, MOST_PACK = 792, MOST_GUARD = 132, MOST_MULTIPLY = 264 };
 /* Beyond the last line the kernel reads factors up to the end of its tile. */
 enum { SPARE_LINES = 256, UNIT = 256 };
 
@@ -50,7 +57,7 @@ static layout layout_of(const problem *run) {
             lines_b = lines_of(run->n, run->batch.count, run->batch.stride_b),
             line = pieces(run->k, SPLIT_DEPTH) * SPLIT_CHUNK * (int64_t)sizeof(uint16_t),
             undo = 2 * (int64_t)sizeof(float);
-    l.undo_a = rounded((1 + MOST_SURVEY) * (int64_t)sizeof(int32_t));
+    l.undo_a = rounded((1 + MOST_STRIPS + MOST_LINES) * (int64_t)sizeof(int32_t));
     l.undo_b = l.undo_a + rounded((lines_a + SPARE_LINES) * undo);
     l.parts_a = l.undo_b + rounded((lines_b + SPARE_LINES) * undo);
     l.parts_b = l.parts_a + rounded(lines_a * line);
@@ -62,21 +69,75 @@ int64_t split_workspace(const problem *run) {
     return layout_of(run).end;
 }
 
-/* ---- The arguments ---- */
+/* ---- Parts that are kept ---- */
 
-/* As many lines as make the reads wide, but groups enough for all multiprocessors. */
-static int32_t lines_together(int64_t lines) {
-    int32_t together = MOST_TOGETHER;
-    while (together > 1 && lines / together < BUSY_GROUPS) together /= 2;
-    return together;
+/* Above the bits of what was found stands what lines lack; for B behind what those of A do. */
+enum { FOUND_BITS = 7, LACK_A = 8, LACK_B = 16, LACK = 255 };
+
+problem split_alone(const line_matrix *from) {
+    return (problem){.in = TESS_F32,
+                     .out = TESS_F32,
+                     .m = from->lines,
+                     .k = from->k,
+                     .a_row = from->line,
+                     .a_col = from->step,
+                     .batch = {1, 0, 0, 0}};
 }
 
-static split_side side_of(const void *from, int64_t lines, int64_t count, int64_t line, int64_t step,
-                          int64_t batch) {
+problem split_unkept(const problem *run, const operands *data) {
+    problem left = *run;
+    if (data->kept_a) left.m = 0;
+    if (data->kept_b) left.n = 0;
+    return left;
+}
+
+int32_t split_found(const int32_t *state, int64_t words) {
+    int32_t bits = 0, lack = 0;
+    for (int64_t i = 1; i < words; i++) {
+        int32_t more = state[i] >> LACK_A & LACK;
+        bits |= state[i] & FOUND_BITS;
+        if (more > lack) lack = more;
+    }
+    return bits | lack << LACK_A;
+}
+
+static void use_kept(split_arguments *s, split_side *side, const split_kept *kept) {
+    if (!kept) return;
+    layout l = layout_of(&kept->alone);
+    int32_t lack = kept->found >> LACK_A & LACK;
+    side->kept = (int32_t *)(void *)kept->memory;
+    side->undo = (float *)(void *)(kept->memory + l.undo_a);
+    side->parts = (uint16_t *)(void *)(kept->memory + l.parts_a);
+    s->known |= (kept->found & FOUND_BITS) | lack << (side == &s->a ? LACK_A : LACK_B);
+}
+
+/* ---- The arguments ---- */
+
+/* As many lines as leave a thread no more than it can keep. */
+static int32_t lines_together(int64_t k) {
+    int32_t threads = LEAST_THREADS;
+    while (threads < THREADS && k > (int64_t)threads * KEPT) threads *= 2;
+    return THREADS / threads;
+}
+
+/* Elements of k that each block of a cluster has of a strip, if it can hold them. */
+static int32_t rows_of_strip(int64_t k, int cluster) {
+    int64_t each = pieces(pieces(k, SPLIT_DEPTH) * SPLIT_DEPTH, (int64_t)cluster * STRIP) * STRIP;
+    return each <= MOST_ROWS ? (int32_t)each : PACK_ROWS;
+}
+
+static split_side side_of(const void *from, int64_t lines, int64_t k, int64_t count, int64_t line,
+                          int64_t step, int64_t batch, int cluster) {
+    int across = step != 1;
+    int64_t near = across ? line : step, far = across ? step : line;
+    int wide = near == 1 && far % 4 == 0 && batch % 4 == 0 && (uintptr_t)from % 16 == 0 &&
+               (!across || lines % 4 == 0);
     return (split_side){.from = from,
                         .lines = (int32_t)lines,
                         .products = batch == 0 ? 1 : (int32_t)count,
-                        .together = lines_together(lines_of(lines, count, batch)),
+                        .together = across ? 0 : lines_together(k),
+                        .rows = rows_of_strip(k, cluster),
+                        .vec = wide ? 4 : 1,
                         .line = line,
                         .step = step,
                         .batch = batch};
@@ -90,16 +151,28 @@ static void place_parts(split_arguments *s, const layout *l, char *workspace) {
     s->b.parts = (uint16_t *)(void *)(workspace + l->parts_b);
 }
 
-static int64_t survey_groups(const split_side *side) {
-    return pieces(side->lines, side->together) * side->products;
+static int64_t strips_of(const split_side *side) {
+    return side->together > 0 ? 0 : pieces(side->lines, STRIP) * side->products;
+}
+
+static int64_t line_groups_of(const split_side *side) {
+    return side->together > 0 ? pieces(side->lines, side->together) * side->products : 0;
+}
+
+/* Of split_prepare, for what is not kept. Whole clusters, though those for lines do not work together. */
+static void set_blocks(split_arguments *s, int cluster) {
+    int64_t strips = (s->a.kept ? 0 : strips_of(&s->a)) + (s->b.kept ? 0 : strips_of(&s->b)),
+            lines = (s->a.kept ? 0 : line_groups_of(&s->a)) + (s->b.kept ? 0 : line_groups_of(&s->b));
+    s->strip_blocks = (int32_t)at_most(strips * cluster, MOST_STRIPS);
+    s->blocks = s->strip_blocks + (int32_t)at_most(pieces(lines, cluster) * cluster, MOST_LINES);
 }
 
 split_arguments split_arguments_of(const problem *run, const operands *data, const kernel_row *kernel,
-                                   char *workspace) {
+                                   int cluster, char *workspace) {
     int64_t count = run->batch.count;
     split_arguments s = {
-        .a = side_of(data->a, run->m, count, run->a_row, run->a_col, run->batch.stride_a),
-        .b = side_of(data->b, run->n, count, run->b_col, run->b_row, run->batch.stride_b),
+        .a = side_of(data->a, run->m, run->k, count, run->a_row, run->a_col, run->batch.stride_a, cluster),
+        .b = side_of(data->b, run->n, run->k, count, run->b_col, run->b_row, run->batch.stride_b, cluster),
         .k = (int32_t)run->k,
         .count = (int32_t)count,
         .least_way = kernel->splits,
@@ -110,16 +183,21 @@ split_arguments split_arguments_of(const problem *run, const operands *data, con
         .c_col = run->c_col,
         .batch_c = run->batch.stride_c,
     };
-    layout l = layout_of(run);
-    s.survey_blocks = (int32_t)at_most(survey_groups(&s.a) + survey_groups(&s.b), MOST_SURVEY);
+    problem unkept = split_unkept(run, data);
+    layout l = layout_of(&unkept);
     if (workspace) place_parts(&s, &l, workspace);
+    use_kept(&s, &s.a, data->kept_a);
+    use_kept(&s, &s.b, data->kept_b);
+    set_blocks(&s, cluster);
     return s;
 }
 
 /* ---- The launches ---- */
 
+/* `rows` of a strip are what its shared memory holds. */
 static tess_status launch_helper(const product_target *target, const product_launch *product,
-                                 const char *entry, const split_arguments *s, int64_t blocks, sentence *why) {
+                                 const char *entry, const split_arguments *s, int64_t blocks, int32_t rows,
+                                 sentence *why) {
     product_launch launch = {.entry = entry,
                              .file = "split_prepare.cu",
                              .in = product->in,
@@ -128,11 +206,17 @@ static tess_status launch_helper(const product_target *target, const product_lau
                              .split = s,
                              .arguments = s,
                              .grid = {(unsigned)blocks, 1, 1}};
+    launch.shape.shared = rows * STRIP * (int)sizeof(float);
     return target->launch(target->self, &launch, why);
 }
 
-static int64_t pack_tiles(const split_side *side, int64_t k) {
-    return pieces(k, SPLIT_DEPTH) * pieces(side->lines, PACK_EDGE) * side->products;
+static int64_t pack_units(const split_side *side, int64_t k) {
+    return line_groups_of(side) + strips_of(side) * pieces(k, PACK_ROWS);
+}
+
+/* Whether split_prepare writes its parts too. */
+static int is_held(const split_side *side, int64_t k, int cluster) {
+    return side->together > 0 || (int64_t)side->rows * cluster >= k;
 }
 
 /* The kernel itself; as many blocks as there are tiles, which it walks over with fewer. */
@@ -166,15 +250,40 @@ static tess_status launch_product(const product_target *target, product_launch *
     return target->launch(target->self, launch, why);
 }
 
+/* The parts that a product needs: split_prepare does not see lines that are kept, split_pack writes them anew if need be. */
+static tess_status write_parts(const product_target *target, const product_launch *launch,
+                               const split_arguments *s, sentence *why) {
+    int64_t units = pack_units(&s->a, s->k) + pack_units(&s->b, s->k);
+    int has_strips = strips_of(&s->a) + strips_of(&s->b) > 0;
+    int cluster = target->clusters ? SPLIT_CLUSTER : 1,
+        all_held = is_held(&s->a, s->k, cluster) && is_held(&s->b, s->k, cluster);
+    split_arguments unkept = *s;
+    if (s->a.kept) unkept.a.lines = 0;
+    if (s->b.kept) unkept.b.lines = 0;
+    if (s->blocks > 0)
+        TRY(launch_helper(target, launch, "split_prepare", &unkept, s->blocks,
+                          s->strip_blocks > 0 ? s->a.rows : 0, why));
+    return launch_helper(target, launch, "split_pack", s, at_most(units, all_held ? MOST_GUARD : MOST_PACK),
+                         has_strips ? PACK_ROWS : 0, why);
+}
+
+tess_status split_keep(const product_target *target, const kernel_row *kernel, const line_matrix *from,
+                       char *workspace, int64_t *words, sentence *why) {
+    problem alone = split_alone(from);
+    product_launch launch = {.row = kernel, .in = TESS_F32, .out = TESS_F32};
+    split_arguments s = split_arguments_of(&alone, &(operands){.a = from->data}, kernel,
+                                           target->clusters ? SPLIT_CLUSTER : 1, workspace);
+    *words = 1 + s.blocks;
+    return write_parts(target, &launch, &s, why);
+}
+
 tess_status split_run(const product_target *target, product_launch *launch, const problem *run,
                       const operands *data, char *workspace, sentence *why) {
-    split_arguments s = split_arguments_of(run, data, launch->row, workspace);
+    split_arguments s =
+        split_arguments_of(run, data, launch->row, target->clusters ? SPLIT_CLUSTER : 1, workspace);
     int64_t tiles = pieces(run->m, TILE_EDGE) * pieces(run->n, TILE_EDGE) * run->batch.count;
-    if (workspace) {
-        int64_t packs = pack_tiles(&s.a, run->k) + pack_tiles(&s.b, run->k);
-        TRY(launch_helper(target, launch, "split_survey", &s, s.survey_blocks, why));
-        TRY(launch_helper(target, launch, "split_pack", &s, at_most(packs, MOST_PACK), why));
-        TRY(launch_product(target, launch, run, &s, why));
-    }
-    return launch_helper(target, launch, "split_multiply", &s, at_most(tiles, MOST_MULTIPLY), why);
+    if (!workspace)
+        return launch_helper(target, launch, "split_multiply", &s, at_most(tiles, MOST_MULTIPLY), 0, why);
+    TRY(write_parts(target, launch, &s, why));
+    return launch_product(target, launch, run, &s, why);
 }

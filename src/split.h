@@ -4,8 +4,8 @@
  * Which of three ways a product takes depends on its data, and is decided where that lies: the kernels of all ways are
  * launched, and those whose turn it is not end at once. Nothing is waited for.
  *
- *   workspace   the state (the way, and what every block of the survey found), then for A and for B the factors of
- *               their lines, then their parts; each begins at a multiple of 256 bytes */
+ *   workspace   the state (the way, and what every block of split_prepare found), then for A and for B the factors
+ *               of their lines, then their parts; each begins at a multiple of 256 bytes */
 #ifndef SPLIT_H
 #define SPLIT_H
 
@@ -14,16 +14,19 @@
 /* Written to the state by split_pack; the values are those of tess_way in tessera.h. */
 enum { SPLIT_FP16X3 = 1, SPLIT_BF16X6 = 2, SPLIT_FMA = 3 };
 
-/* Elements of k of a chunk, and those of a line's parts that it takes at most. */
-enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH };
+/* Elements of k of a chunk, and those of a line's parts that it takes at most; blocks of a cluster of split_prepare. */
+enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH, SPLIT_CLUSTER = 8 };
 
-/* The arguments of split_prepare.cu's kernels: `split` there. A line is a row of A or a column of B. */
+/* The arguments of split_prepare.cu's kernels: `split` in kernels/parts.h. A line is a row of A or a column of B. */
 typedef struct split_side {
     const float *from;
     uint16_t *parts;
     float *undo;             /* two factors for every line */
+    int32_t *kept;           /* of parts that many products use: the way they are written for; else NULL */
     int32_t lines, products; /* products: 1 where all of a batch share it */
-    int32_t together;        /* lines that a block surveys at a time */
+    int32_t together;        /* lines that a block reads at a time; 0: it lies in strips */
+    int32_t rows;            /* of a strip: elements of each line that a block holds */
+    int32_t vec;             /* 4: may be read 16 bytes at a time; else 1 */
     int32_t unused;
     int64_t line, step, batch; /* from one line, element along k and product to the next */
 } split_side;
@@ -32,9 +35,9 @@ typedef struct split_arguments {
     split_side a, b;
     int32_t *state;
     int32_t k, count;
-    int32_t survey_blocks;
+    int32_t strip_blocks, blocks; /* of split_prepare: those for strips come first */
     int32_t least_way;
-    int32_t unused;
+    int32_t known; /* what was found of lines whose parts are kept */
     float alpha, beta;
     float *c;
     int64_t c_row, c_col, batch_c;
@@ -43,9 +46,27 @@ typedef struct split_arguments {
 /* Bytes of workspace for the product as the kernel sees it. */
 int64_t split_workspace(const problem *run);
 
-/* The arguments for that product; the workspace, if it is not NULL, has the bytes above. */
+/* What is kept of a matrix that many products share: the workspace of a product that has no other. */
+typedef struct split_kept {
+    char *memory;
+    problem alone; /* its lines are an A's, and there is no B */
+    int32_t found; /* all that split_prepare found of them */
+} split_kept;
+
+/* That product, without its data. */
+problem split_alone(const line_matrix *from);
+/* Writes its parts to the workspace, as for a product by that kernel. The first *words words of it are then the way, and
+ * what split_found wants. */
+tess_status split_keep(const product_target *target, const kernel_row *kernel, const line_matrix *from,
+                       char *workspace, int64_t *words, sentence *why);
+int32_t split_found(const int32_t *state, int64_t words);
+/* The product without the lines whose parts are kept: what has to be written, and room made for. */
+problem split_unkept(const problem *run, const operands *data);
+
+/* The arguments for that product; the workspace, if it is not NULL, has the bytes above. `cluster` is how many blocks of
+ * split_prepare may share a strip: SPLIT_CLUSTER or 1. */
 split_arguments split_arguments_of(const problem *run, const operands *data, const kernel_row *kernel,
-                                   char *workspace);
+                                   int cluster, char *workspace);
 
 /* The launches of a product. Without a workspace it is computed by plain multiply-adds. */
 tess_status split_run(const product_target *target, product_launch *launch, const problem *run,

@@ -124,6 +124,11 @@ mistakes_get_sentences() {
         refuse "bad tile '$tile'" '--tile is' 2 bench --tile "$tile"
     done
     refuse 'tile twice' 'exclude each other' 2 bench --tile 16 --params KC=8,TILE=32
+    for sweep in KC KC= =8 KC=8: KC=8,,16 KC=x KC=8:KC=16; do
+        refuse "bad sweep '$sweep'" '--sweep is' 2 bench 3 --sweep "$sweep"
+    done
+    refuse 'a sweep of what is not there' 'no such parameter' 2 bench 3 --sweep KC=8:QC=3
+    refuse 'a sweep and a tile' 'exclude each other' 2 bench 3 --sweep KC=8 --tile 16
     refuse 'bad mode' 'burst, continuous, sustained' 2 bench --mode idle
     refuse 'transfers on a cpu' 'computes in host memory' 2 bench --transfers
     refuse 'verify: transfers on a cpu' 'computes in host memory' 2 verify --transfers
@@ -373,6 +378,24 @@ verify_checks() {
     expect_text 'verify: the mode is for f32' out 'PASS,tf32'
     expect_text 'verify: and for nothing else' out 'PASS,default'
     refuse 'verify: no such mode' '--compute' 2 verify 1 --compute f16
+    run bench 1 --sizes 4 --compute f32 --peer none $quick --csv -
+    expect_same 'f32 is the mode by default' default "$(awk -F, '$2 == "cpu_01_naive" { print $7 }' out)"
+}
+
+accuracy_is_measured() {
+    run verify 1 3 --accuracy --seeds 2 --shape 9x11x1,16x12x700 --peer none --csv -
+    expect_status 'verify --accuracy' 0
+    expect_same 'accuracy: kinds, integers, exact lines of two kernels' 56 "$(grep -c 'PASS$' out)"
+    expect_same 'accuracy: 700 multiply-adds in order have some error' 1 \
+        "$(awk -F, '$1 == "cpu_01_naive" && $2 == "normal" && $5 == 700 { print ($8 > 1e-7 && $8 < 1e-6) }' out)"
+    expect_same 'accuracy: infinities and NaN are placed' 10 "$(grep -c -E '^[a-z0-9_]+,(one|inf).*,0,,PASS$' out)"
+    run verify auto --accuracy --seeds 1 --shape 8x8x70 --seed 3
+    expect_status 'accuracy: a table' 0
+    expect_text 'accuracy: a table' out 'Frobenius'
+    refuse 'accuracy: no such peer' 'cannot be used' 1 verify 1 --accuracy --peer atlas --shape 4x4x4
+    refuse 'accuracy: of f32 alone' 'measures products of f32' 2 verify 1 --accuracy --type f64
+    refuse 'peer without accuracy' 'for --accuracy' 2 verify 1 --peer none
+    refuse 'accuracy: no seeds' '--seeds' 2 verify 1 --accuracy --seeds 0
 }
 
 cache_is_shown_and_cleared() {
@@ -415,12 +438,17 @@ bench_times_in_every_mode() {
     # A cpu has no tile to sweep: each kernel runs once.
     run bench 3 --sizes 16 --tile 16,32 --peer none $quick --csv -
     expect_same 'a sweep of nothing is one row' 2 "$(wc -l < out | tr -d ' ')"
+    run bench 3 --sizes 16,24 --sweep KC=8,16:MC=16,32 --peer none $quick --csv -
+    expect_same 'a sweep has all combinations' '"KC=16,MC=16" "KC=16,MC=32" "KC=8,MC=16" "KC=8,MC=32"' \
+        "$(sed -n 's/.*\("KC[^"]*"\).*,16,16,16,.*/\1/p' out | sort | xargs -n 1 printf '"%s" ' | sed 's/ $//')"
+    expect_same 'a sweep has the fastest of each shape first' 0 "$(sed 's/"[^"]*"/q/' out |
+        awk -F, 'NR > 1 { if ($8 == shape && $20 < last) wrong++; shape = $8; last = $20 } END { print wrong + 0 }')"
 }
 
 gpu_kernels_are_listed() {
     run list --device cuda
     expect_status 'list of a GPU' 0
-    for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    for number in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
         expect_same "list of a GPU: rung $number" 1 "$(awk -v n=$number '$1 == n && $2 ~ /^simt_/' out | wc -l | tr -d ' ')"
     done
     for name in cublas cublaslt vector_01_shuffle; do expect_text 'list of a GPU' out "$name"; done
@@ -463,6 +491,9 @@ device_works() { # device
     expect_same "$1: continuous is the default" continuous "$(awk -F, 'NR > 1 { print $(NF - 5) }' out | sort -u)"
     run bench 2 --device "$1" --sizes 20 --tile 4 --peer none $quick --csv -
     expect_text "$1: BX and BY are a tile too" out '"BX=4,BY=4"'
+    run bench 2 --device "$1" --sizes 20 --sweep BX=4,64:BY=4,64 --peer none --samples 1 --csv -
+    expect_same "$1: a sweep has a row for each combination that the kernel takes" 3 "$(grep -c '"BX=' out)"
+    expect_text "$1: and says how many it does not" err '1 of 4 combinations are left out'
     run bench 5 --device "$1" --sizes 20 --tile 4 --transfers --layout tn --ld-pad 3 --beta 2 --peer none $quick --csv -
     expect_status "$1: transfers" 0
     expect_same "$1: transfers: the copies have columns" 1 "$(sed 's/"[^"]*"/q/g' out | awk -F, 'NR > 1 && $25 != "" && $26 != ""' | wc -l | tr -d ' ')"
@@ -547,6 +578,7 @@ bench_measures
 bench_compares_with_each_peer
 bench_holds_against_the_machine
 verify_checks
+accuracy_is_measured
 cache_is_shown_and_cleared
 bench_times_in_every_mode
 gpu_kernels_are_listed

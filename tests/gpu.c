@@ -209,13 +209,15 @@ GPU_TEST(gpu_peers) {
 /* Operands that begin one element off: kernels that move vectors must do without. */
 GPU_TEST(gpu_addresses_off_by_one) {
     enum { M = 65, N = 68, K = 72 };
-    static const char *const kernels[] = {"simt_10_vectorized", "simt_11_warptile", "simt_12_pipelined"};
+    static const char *const kernels[] = {"simt_10_vectorized", "simt_11_warptile", "simt_12_pipelined",
+                                          "simt_13_along_k", "simt_15_split"};
+    enum { KERNELS = sizeof kernels / sizeof *kernels };
     tess_context *ctx = gpu_open();
     if (!ctx) return;
     float *host = test_alloc((M * K + K * N + M * N + 3) * sizeof *host);
     for (int i = 0; i < M * K + K * N + 3; i++) host[i] = (float)rng_range(test_random(), -8, 8);
     float *memory = gpu_alloc(ctx, host, (M * K + K * N + M * N + 3) * sizeof *host);
-    for (int i = 0; memory && i < 3; i++)
+    for (int i = 0; memory && i < KERNELS; i++)
         for (int off = 0; off < 2; off++) {
             CHECK_STATUS(tess_copy(ctx, memory, host, (M * K + K * N + 3) * sizeof *host), TESS_OK, ctx);
             float *a = memory + off, *b = a + M * K, *c = b + K * N + off;

@@ -73,9 +73,10 @@ static int fail_once(const char *function, int at, int error, const gpu_place pl
 }
 
 static const char *const functions[] = {
-    "cuMemAlloc",      "cuMemHostAlloc",    "cuModuleLoadData",   "cuModuleGetFunction", "cuLaunchKernel",
-    "cuStreamCreate",  "cuEventCreate",     "cuEventRecord",      "cuMemcpyHtoDAsync",   "cuMemcpyDtoHAsync",
-    "cuMemcpy2DAsync", "cuStreamWaitEvent", "cuEventSynchronize", "cuStreamSynchronize", "cuFuncSetAttribute",
+    "cuMemAlloc",         "cuMemHostAlloc",      "cuModuleLoadData",   "cuModuleGetFunction",
+    "cuLaunchKernel",     "cuStreamCreate",      "cuEventCreate",      "cuEventRecord",
+    "cuMemcpyHtoDAsync",  "cuMemcpyDtoHAsync",   "cuMemcpy2DAsync",    "cuStreamWaitEvent",
+    "cuEventSynchronize", "cuStreamSynchronize", "cuFuncSetAttribute", "cuLaunchKernelEx",
 };
 
 STANDIN_TEST(gpu_standin_every_call_fails_once) {
@@ -97,19 +98,19 @@ STANDIN_TEST(gpu_standin_context_lost) {
     static const int errors[] = {700, 719};
     problem_spec spec = small_product();
     for (int i = 0; i < 2; i++) {
-        CHECK(fail_once("cuLaunchKernel", 1, errors[i], host, &spec, 1), "error %d did not fail the launch",
+        CHECK(fail_once("cuLaunchKernelEx", 1, errors[i], host, &spec, 1), "error %d did not fail the launch",
               errors[i]);
         CHECK(fail_once("cuEventSynchronize", 1, errors[i], host, &spec, 1), "error %d did not fail the wait",
               errors[i]);
     }
     tess_context *ctx = gpu_open();
     if (!ctx) return;
-    set_fault("cuLaunchKernel", 1, 700);
+    set_fault("cuLaunchKernelEx", 1, 700);
     problem p;
     problem_make(&p, &spec, test_random());
     CHECK_STATUS(gpu_run(&p, ctx, NULL, host), TESS_ERROR_DEVICE, ctx);
     clear_fault();
-    CHECK(strstr(tess_error(ctx), "cuLaunchKernel failed: CUDA_ERROR_ILLEGAL_ADDRESS (700)") &&
+    CHECK(strstr(tess_error(ctx), "cuLaunchKernelEx failed: CUDA_ERROR_ILLEGAL_ADDRESS (700)") &&
               strstr(tess_error(ctx), "open it again"),
           "the sentence is \"%s\"", tess_error(ctx));
     CHECK_STATUS(tess_close(ctx), TESS_OK, NULL);
@@ -173,7 +174,7 @@ STANDIN_TEST(gpu_standin_failure_in_a_capture) {
     double seconds;
     CHECK_STATUS(tess_plan_gemm(ctx, &M[0], &M[1], &M[2], NULL, NULL, &plan), TESS_OK, ctx);
     for (int at = 1; at < 12; at++) {
-        set_fault("cuLaunchKernel", at, 1);
+        set_fault("cuLaunchKernelEx", at, 1);
         tess_status status = tess_time(plan, 1, &M[0], &M[1], 0, &M[2], 5, 0, &seconds);
         clear_fault();
         CHECK(status == TESS_OK || strstr(tess_error(ctx), "cuLaunchKernel"), "%s", tess_error(ctx));

@@ -108,7 +108,7 @@ GPU_TEST(gpu_tensor_unaligned_and_large) {
     if (!ctx) return;
     try_unaligned(ctx, "mma_03_async");
     try_unaligned(ctx, "mma_07_raster");
-    try_unaligned(ctx, "wgmma_07_edges");
+    try_unaligned(ctx, "wgmma_07_fitted");
     tess_close(ctx);
 }
 

@@ -15,6 +15,7 @@ wrong_command_lines() {
     refuse 'impossible type' '--type is f16, but f32 gives f32' 2 multiply a.npy b.npy -o new --type f16
     refuse 'unknown order' 'C, F' 2 multiply a.npy b.npy -o new --order A
     refuse 'bad alpha' '--alpha' 2 multiply a.npy b.npy -o new --alpha x
+    refuse 'bad mode' '--compute' 2 multiply a.npy b.npy -o new --compute fp8
     refuse 'bad threads' '--threads' 2 multiply a.npy b.npy -o new --threads 0
     refuse 'unknown kernel' 'nokernel' 1 multiply a.npy b.npy -o new --kernel nokernel
     refuse 'unknown device' 'nodevice' 1 multiply a.npy b.npy -o new --device nodevice

@@ -189,6 +189,7 @@ TEST(sim_takes_parameters) {
                                            {"simt_07_tile1d", "TM=4"},
                                            {"simt_10_vectorized", "PAD=5"},
                                            {"simt_12_pipelined", "STAGES=4,BK=8"},
+                                           {"simt_15_split", "BM=16,BN=32,TM=4,TN=4,SPLIT=8"},
                                            {"simt_02_coalesced", "BX=16,BY=4"}};
     tess_context *ctx = open_sim("sim");
     if (!ctx) return;

@@ -60,9 +60,9 @@ static void try_copies(device *sim, tess_type in, side a, side b, int64_t count,
     for (int i = 0; i < ROOM; i++) memory[i] = (char)rng_range(test_random(), 0, 255);
     sentence why = {""};
     plan decided = {.what = problem_of(in, &a, &b, count),
-                    .kernel = registry_find("gpu", "wgmma_07_edges", &why)};
+                    .kernel = registry_find("gpu", "wgmma_07_fitted", &why)};
     for (int i = 0; i < REGISTRY_PARAMS; i++) decided.params[i] = REGISTRY_UNSET;
-    operands data = {data_a, data_b, memory, 1, 0};
+    operands data = {.a = data_a, .b = data_b, .c = memory, .alpha = 1};
     product_target target = {&k, keep, .by_words = 1};
     if (CHECK(decided.kernel && product_prepare(&decided, &why) == TESS_OK, "%s", why.text) &&
         CHECK(workspace && decided.workspace <= ROOM, "%lld bytes", (long long)decided.workspace) &&

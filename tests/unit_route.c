@@ -238,8 +238,9 @@ TEST(route_widest_copies) {
         *(l.b == ROWS ? &p->b_row : &p->b_col) = (longest + to - 1) / to * to;
         p->batch.stride_a = 1024 + ((int64_t)1 << rng_range(rng, 0, 4));
         p->batch.stride_b = 1024 + ((int64_t)1 << rng_range(rng, 3, 4));
-        operands data = {(void *)(uintptr_t)(4096 + off * (int64_t)tess_type_size(l.in)),
-                         (void *)(uintptr_t)8192, NULL, 1, 0};
+        operands data = {.a = (void *)(uintptr_t)(4096 + off * (int64_t)tess_type_size(l.in)),
+                         .b = (void *)(uintptr_t)8192,
+                         .alpha = 1};
         route way;
         sentence why;
         CHECK(route_of(p, decided.kernel, decided.params, NULL, &way, &why) == TESS_OK, "%s", why.text);
@@ -305,8 +306,10 @@ TEST(route_lines_suit_tma) {
         int64_t unit_c = 16 / (int64_t)tess_type_size(r->out);
         int fits = (r->m == 1 || (r->c_row % unit_c == 0 && r->c_row >= r->n)) && r->n % unit_c == 0 &&
                    (l.count == 1 || (r->batch.stride_c % unit_c == 0 && r->batch.stride_c >= 0));
-        operands data = {(void *)(uintptr_t)(4096 + 16 * (i % 2)), (void *)(uintptr_t)(4096 + i % 3),
-                         (void *)(uintptr_t)(4096 + i % 5), 1, 0};
+        operands data = {.a = (void *)(uintptr_t)(4096 + 16 * (i % 2)),
+                         .b = (void *)(uintptr_t)(4096 + i % 3),
+                         .c = (void *)(uintptr_t)(4096 + i % 5),
+                         .alpha = 1};
         route with;
         CHECK(route_of(p, decided.kernel, decided.params, &data, &with, &why) == TESS_OK, "%s", why.text);
         int off_a = (uintptr_t)(with.swapped ? data.b : data.a) % 16 != 0,

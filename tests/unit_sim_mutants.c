@@ -303,8 +303,9 @@ static const part move_part = {{"port.h", "simt_02_coalesced.cu", "move.cu"},
                                {{33, 31, 35}, {32, 32, 32}},
                                1,
                                {{"a barrier removed", "__syncthreads();", ";", NULL, 0},
-                                {"a guard shifted", "row < v.rows", "row <= v.rows", NULL, 0},
-                                {"a guard shifted", "col < v.cols", "col <= v.cols", NULL, 0}}};
+                                {"a guard shifted", "v.cols - col_tile) > x", "v.cols - col_tile) >= x", NULL,
+                                 0},
+                                {"a guard shifted", "n * LINES < high ?", "n * LINES <= high ?", NULL, 0}}};
 static const part tensor_part = {{"port.h", "mma_07_raster.cu", "tensor.h"},
                                  &subjects[SUBJECTS - 1],
                                  {{65, 63, 33}, {63, 66, 33}},

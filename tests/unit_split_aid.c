@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "../src/memory.h"
 #include "../src/numeric.h"
 #include "../src/sim/tensor_core.h"
 
@@ -37,11 +38,6 @@ static void promote(tile *t) {
     memset(t->sums, 0, sizeof t->sums);
 }
 
-static void scale_sums(tile *t, float by) {
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLS; j++) t->sums[i][j] *= by;
-}
-
 /* The same products in the same order as in kernels/split.h. */
 static void add_chunk_fp16x3(tile *t, int64_t at) {
     for (int64_t line = at; line < at + 128; line += 64) {
@@ -50,7 +46,6 @@ static void add_chunk_fp16x3(tile *t, int64_t at) {
         add_step(t, SIM_F16, line, line + 32);
         add_step(t, SIM_F16, line + 16, line + 48);
     }
-    scale_sums(t, 0x1p-12f);
     for (int64_t line = at; line < at + 128; line += 64) {
         add_step(t, SIM_F16, line, line);
         add_step(t, SIM_F16, line + 16, line + 16);
@@ -107,17 +102,73 @@ static void multiply_parts(const split_arguments *s) {
 
 /* ---- Launches ---- */
 
+/* A region of elements of 1 << shift bytes; all of them, or those of A's or B's lines, are there and hold something. */
+static region region_of(const char *name, const void *low, int64_t elements, int shift, int writable) {
+    size_t slots = (size_t)elements;
+    return (region){.name = name,
+                    .low = low,
+                    .data = low,
+                    .bytes = slots << shift,
+                    .shift = shift,
+                    .writable = writable,
+                    .state = memory_alloc_zeroed(slots),
+                    .writer = writable ? memory_alloc_zeroed(slots * sizeof(uint32_t)) : NULL};
+}
+
+static region region_of_side(const char *name, const split_side *side, int64_t k) {
+    int64_t last = (side->lines - 1) * side->line + (k - 1) * side->step + (side->products - 1) * side->batch;
+    region r = region_of(name, side->from, last + 1, 2, 0);
+    for (int64_t p = 0; p < side->products; p++)
+        for (int64_t i = 0; i < side->lines; i++)
+            for (int64_t j = 0; j < k; j++)
+                r.state[p * side->batch + i * side->line + j * side->step] = REGION_ELEMENT | REGION_WRITTEN;
+    return r;
+}
+
+/* Watched: no races, nothing read outside of A and B, nothing in the workspace written by two threads. */
+static tess_status run_checked(split_bench *bench, const product_launch *launch, const module *m,
+                               const sim_launch *run, sentence *why) {
+    const split_arguments *s = launch->split;
+    trace_checks checks = {.m = m};
+    block_list none = {0};
+    int64_t words = bench->workspace_bytes / 2;
+    checks.memory = (regions){.list = {region_of_side("A", &s->a, s->k), region_of_side("B", &s->b, s->k),
+                                       region_of("the workspace", bench->workspace, words, 1, 1)},
+                              .count = 3};
+    for (int64_t i = 0; i < words; i++) checks.memory.list[2].state[i] = REGION_ELEMENT | REGION_WRITTEN;
+    tess_status status = grid_run(&bench->workers, 2, m, run, &checks, why);
+    regions_close(&checks.memory, &none);
+    return status;
+}
+
 static tess_status run_helper(split_bench *bench, const product_launch *launch, sentence *why) {
-    module_request request = {.file = launch->file, .in = launch->in, .out = launch->out};
+    module_request request = {.file = launch->file,
+                              .in = launch->in,
+                              .out = launch->out,
+                              .traced = bench->checked};
     sim_launch run = {.arguments = launch->arguments,
                       .splits = 1,
                       .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
                       .block_x = launch->shape.block_x,
-                      .block_y = launch->shape.block_y};
+                      .block_y = launch->shape.block_y,
+                      .shared = launch->shape.shared};
     module *m;
     TRY(module_get(&bench->modules, &request, &m, why));
     TRY(module_kernel(m, launch->entry, &run.kernel, why));
+    if (bench->checked) return run_checked(bench, launch, m, &run, why);
     return grid_run(&bench->workers, 2, m, &run, NULL, why);
+}
+
+/* As the product's kernel does it, which has the same code for it. */
+static tess_status multiply_plain(split_bench *bench, const product_launch *launch, sentence *why) {
+    product_launch plain = {.file = "split_prepare.cu",
+                            .entry = "split_multiply",
+                            .in = launch->in,
+                            .out = launch->out,
+                            .shape = {.block_x = 256, .block_y = 1},
+                            .arguments = launch->split,
+                            .grid = {4, 1, 1}};
+    return run_helper(bench, &plain, why);
 }
 
 static tess_status launch_one(void *self, const product_launch *launch, sentence *why) {
@@ -125,7 +176,10 @@ static tess_status launch_one(void *self, const product_launch *launch, sentence
     bench->launches++;
     bench->last = *launch->split;
     if (!launch->row) return run_helper(bench, launch, why);
-    if (launch->split->state[0] != SPLIT_FMA) multiply_parts(launch->split);
+    if (launch->split->state[0] == SPLIT_FMA) return multiply_plain(bench, launch, why);
+    multiply_parts(launch->split);
+    if (launch->split->a.kept) *launch->split->a.kept = launch->split->state[0];
+    if (launch->split->b.kept) *launch->split->b.kept = launch->split->state[0];
     return TESS_OK;
 }
 
@@ -164,17 +218,44 @@ int split_multiply(split_bench *bench, const char *kernel, double alpha, const s
                    const split_matrix *b, double beta, const split_matrix *c, int64_t count) {
     sentence why;
     plan decided = {.what = problem_of(a, b, c, count), .kernel = registry_find("gpu", kernel, &why)};
-    operands data = {a->data, b->data, c->data, alpha, beta};
+    operands data = {.a = a->data,
+                     .b = b->data,
+                     .c = c->data,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .kept_a = bench->kept_a,
+                     .kept_b = bench->kept_b};
     if (!CHECK(decided.kernel, "%s", why.text)) return 0;
     for (int i = 0; i < REGISTRY_PARAMS; i++) decided.params[i] = REGISTRY_UNSET;
     if (!CHECK(product_prepare(&decided, &why) == TESS_OK, "%s", why.text)) return 0;
     free(bench->workspace);
     bench->workspace = test_alloc((size_t)decided.workspace + 1);
     memset(bench->workspace, 0xff, (size_t)decided.workspace);
+    bench->workspace_bytes = decided.workspace;
     bench->launches = 0;
-    product_target target = {.self = bench, .launch = launch_one};
+    product_target target = {.self = bench, .launch = launch_one, .slices = bench->slices};
     tess_status status = product_run(&target, &decided, &data, bench->workspace, &why);
     return CHECK(status == TESS_OK, "%s", why.text) ? bench->last.state[0] : 0;
+}
+
+int split_keep_matrix(split_bench *bench, const split_matrix *m, int is_a, split_kept *kept) {
+    sentence why;
+    line_matrix from = {.type = TESS_F32,
+                        .data = m->data,
+                        .lines = is_a ? m->rows : m->cols,
+                        .k = is_a ? m->cols : m->rows,
+                        .line = is_a ? m->row : m->col,
+                        .step = is_a ? m->col : m->row};
+    product_target target = {.self = bench, .launch = launch_one};
+    const kernel_row *kernel = registry_find("gpu", "split_01_fp16x3", &why);
+    int64_t words;
+    *kept = (split_kept){.alone = split_alone(&from)};
+    kept->memory = test_alloc((size_t)split_workspace(&kept->alone));
+    if (!CHECK(kernel && split_keep(&target, kernel, &from, kept->memory, &words, &why) == TESS_OK, "%s",
+               why.text))
+        return 0;
+    kept->found = split_found((const int32_t *)(const void *)kept->memory, words);
+    return 1;
 }
 
 void split_bench_close(split_bench *bench) {

@@ -10,8 +10,13 @@ typedef struct split_bench {
     module_list modules;
     grid_workers workers;
     char *workspace;
+    int64_t workspace_bytes;
     split_arguments last; /* of the last product */
     int launches;
+    /* For the products that follow: */
+    const split_kept *kept_a, *kept_b;
+    int slices;
+    int checked; /* the kernels of split_prepare.cu are watched, access by access */
 } split_bench;
 
 /* A row-major or column-major matrix in memory of the test's own. */
@@ -27,6 +32,8 @@ float *split_at(const split_matrix *m, int64_t product, int64_t row, int64_t col
 /* C = alpha*A*B + beta*C by that kernel, through product_run. Returns the way that was taken, 0 after a failure. */
 int split_multiply(split_bench *bench, const char *kernel, double alpha, const split_matrix *a,
                    const split_matrix *b, double beta, const split_matrix *c, int64_t count);
+/* Keeps what products by split_01 need of a matrix, whose rows (an A's) or columns are its lines; free(kept->memory). */
+int split_keep_matrix(split_bench *bench, const split_matrix *m, int is_a, split_kept *kept);
 void split_bench_close(split_bench *bench);
 
 #endif

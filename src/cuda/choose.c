@@ -1,7 +1,5 @@
 /* choose.c: which kernel a product gets on a card, and its parameters. What a kernel cannot do is refused here, before
  * anything is compiled. */
-#include <math.h>
-
 #include "../product.h"
 #include "cuda.h"
 
@@ -61,68 +59,9 @@ static int may_use_tensor_cores(const problem *what) {
     return what->in == TESS_F16 || what->in == TESS_BF16 || what->in == TESS_I8;
 }
 
-/* Of wgmma_06_turns and wgmma_07_edges: columns of a tile of 128 rows, and the time that a block takes for it. As many
- * stages as fit the shared memory of an sm_90. */
-typedef struct hopper_tiling {
-    int cols;
-    double time;
-    const char *params, *reason;
-} hopper_tiling;
-#define HOPPER "wgmma with tiles that TMA brings is the fastest for this type"
-static const hopper_tiling tilings_hopper[] = {
-    {256, 1.0, "BN=256,STAGES=4", HOPPER},
-    {192, 0.78, "BN=192,STAGES=4,TURN=0",
-     HOPPER ", and tiles of 192 columns give multiprocessors the most equal work"},
-    {128, 0.56, "BN=128,STAGES=6,TURN=0",
-     HOPPER ", and tiles of 128 columns give multiprocessors the most equal work"},
-    {64, 0.33, "BN=64,STAGES=8,TURN=0", HOPPER ", and larger tiles would leave multiprocessors idle"},
-};
-enum {
-    HOPPER_TILINGS = sizeof tilings_hopper / sizeof *tilings_hopper,
-    HOPPER_ROWS = 128,
-    HOPPER_LEAST = 64
-};
-
-/* Tiles along one side, and whether up to 64 rows or columns hang over the last of them: those cost less. */
-static double tiles_along(int64_t size, int tile, int *over) {
-    int64_t left = size % tile,
-            narrow = left > 0 && left <= HOPPER_LEAST && size > tile && tile > HOPPER_LEAST;
-    if (narrow) *over = 1;
-    return (double)(size / tile + (left > 0 && !narrow));
-}
-
-/* Rounds of tiles that multiprocessors compute, one each at a time; what hangs over takes about half of one. */
-static double rounds_of(const problem *run, int cols, int sms, int *over) {
-    *over = 0;
-    double tiles = tiles_along(run->m, HOPPER_ROWS, over) * tiles_along(run->n, cols, over);
-    return ceil(tiles * (double)run->batch.count / sms) + (*over ? 0.5 : 0);
-}
-
-/* The width whose rounds take the least time together. The kernel may compute the transposed product. Products of few
- * tiles, or narrower than a tile, are not for it. */
-static choice choose_hopper(const cuda_device *self, const problem *what) {
-    problem run = *what;
-    int sms = self->facts->gpu.sms, best_over = 0;
-    if (what->c_col != 1 && what->c_row == 1) run.m = what->n, run.n = what->m;
-    if (run.m < HOPPER_LEAST || run.n < HOPPER_LEAST ||
-        tiles_of(&run, HOPPER_ROWS, tilings_hopper[HOPPER_TILINGS - 1].cols) < 0.25 * sms)
-        return (choice){NULL, NULL, NULL};
-    const hopper_tiling *best = NULL;
-    double least = 0;
-    for (int i = 0; i < HOPPER_TILINGS; i++) {
-        const hopper_tiling *t = &tilings_hopper[i];
-        int over;
-        double time = rounds_of(&run, t->cols, sms, &over) * t->time;
-        if (!best || time < least) best = t, least = time, best_over = over;
-    }
-    return (choice){best_over ? "wgmma_07_edges" : "wgmma_06_turns", best->params, best->reason};
-}
-
 static choice choose_tensor(const cuda_device *self, const problem *what) {
-    if (self->facts->architecture == 90 && driver.cuTensorMapEncodeTiled) {
-        choice chosen = choose_hopper(self, what);
-        if (chosen.kernel) return chosen;
-    }
+    choice chosen = cuda_choose_hopper(self, what);
+    if (chosen.kernel) return chosen;
     if (self->facts->architecture >= 80) {
         int deep = self->facts->gpu.shared_per_block_most >= DEEP_SHARED;
         const tiling *t =
@@ -145,6 +84,8 @@ choice cuda_choose(const device *base, const problem *what) {
         choice chosen = choose_tensor(self, what);
         if (chosen.kernel) return chosen;
     }
+    choice by_parts = cuda_choose_split(self, what);
+    if (by_parts.kernel) return by_parts;
     if (what->in != TESS_F32 && what->in != TESS_F64 && what->in != TESS_I32)
         return (choice){"simt_09_tile2d", NULL, "it is the fastest kernel that takes this type"};
     if (self->facts->architecture < 80)
@@ -152,6 +93,7 @@ choice cuda_choose(const device *base, const problem *what) {
                    ? (choice){"simt_08_strided4x4", NULL, SOME_IDLE}
                    : (choice){"simt_11_warptile", NULL,
                               "it is the fastest for a card without asynchronous copies"};
+    if (what->in == TESS_F32) return cuda_choose_simt(self, what);
     const tiling *t =
         choose_tiling(what->in == TESS_F64 ? tilings_wide : tilings, what, self->facts->gpu.sms);
     return (choice){"simt_12_pipelined", t->params, t->reason};

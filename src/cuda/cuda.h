@@ -56,8 +56,9 @@ typedef struct cuda_device {
     const int32_t *way; /* on the card: the way that the last product took; NULL: it was certain beforehand */
     tess_way certain_way; /* and is this */
     int workspace_lent;   /* it is the caller's: it does not grow and is not freed */
+    int64_t refused; /* bytes that the card had not left for parts of f32; 0: it was never short of memory */
     /* Workspaces that were too small. They are kept: a graph that the caller captured may still use them.
-     * Each is at least twice the one before, so that they are few. */
+     * Each is at least twice the one before, so that they are few, unless the card is nearly full. */
     char *retired[CUDA_RETIRED];
     int retired_count;
     char peer_reason[256]; /* why a peer runs, with what the environment does to it */
@@ -112,6 +113,21 @@ void cuda_nvml_state(const char *bus_id, tess_device_state *state);
 choice cuda_choose(const device *base, const problem *what);
 tess_status cuda_prepare(const device *base, plan *decided, sentence *why);
 
+/* ---- choose_hopper.c ---- */
+
+/* kernel NULL: wgmma is not for this card, or this product. */
+choice cuda_choose_hopper(const cuda_device *self, const problem *what);
+
+/* ---- choose_split.c ---- */
+
+/* kernel NULL: f32 is not to be split here. */
+choice cuda_choose_split(const cuda_device *self, const problem *what);
+
+/* ---- choose_simt.c ---- */
+
+/* For f32 on sm_80 and later. */
+choice cuda_choose_simt(const cuda_device *self, const problem *what);
+
 /* ---- modules.c ---- */
 
 tess_status cuda_load_kernel(cuda_device *self, const kernel_row *row, tess_type in, tess_type out,
@@ -129,6 +145,9 @@ void cuda_unload_all(cuda_device *self);
 /* Queues the product on the stream. All operands are device memory. */
 tess_status cuda_queue(cuda_device *self, const plan *decided, const operands *data, cu_stream stream,
                        sentence *why);
+/* Queues what is to be kept of a matrix (split_keep). */
+tess_status cuda_queue_parts(cuda_device *self, const line_matrix *what, char *memory, int64_t *words,
+                             sentence *why);
 /* Queues C = beta*C. */
 tess_status cuda_queue_scale(cuda_device *self, const problem *what, const operands *data, cu_stream stream,
                              sentence *why);
@@ -145,6 +164,11 @@ int cuda_is_pinned(const void *memory);
 tess_status cuda_run(device *base, const plan *decided, const operands *data, sentence *why);
 tess_status cuda_scale(device *base, const problem *what, const operands *data, sentence *why);
 tess_status cuda_kernel_facts(device *base, const plan *decided, tess_kernel_facts *facts, sentence *why);
+
+/* ---- keep.c ---- */
+
+tess_status cuda_keep(device *base, const line_matrix *what, void **kept, int64_t *bytes, sentence *why);
+void cuda_drop(device *base, void *kept);
 
 /* ---- stage.c ---- */
 

@@ -96,7 +96,8 @@ tess_status cuda_workspace(cuda_device *self, int64_t bytes, char **memory, sent
     size_t larger = needed > 2 * own->size ? needed : 2 * own->size;
     if (self->retired_count == CUDA_RETIRED)
         return status_fail(why, TESS_ERROR_INTERNAL, "the workspace has grown %d times", CUDA_RETIRED);
-    TRY(cuda_alloc(self, larger, "the workspace", memory, why));
+    if (larger > needed && cuda_alloc(self, larger, "the workspace", memory, why) != TESS_OK) larger = needed;
+    if (larger == needed) TRY(cuda_alloc(self, needed, "the workspace", memory, why));
     if (own->memory) self->retired[self->retired_count++] = own->memory;
     *own = (cuda_buffer){*memory, larger};
     return TESS_OK;
@@ -113,6 +114,7 @@ static tess_status alloc(device *base, size_t bytes, void **memory, sentence *wh
 
 static tess_status release(cuda_device *self, void *memory, sentence *why) {
     CUDA(self, cuMemFree, cuda_address(memory));
+    self->refused = 0;
     return TESS_OK;
 }
 
@@ -181,6 +183,7 @@ static tess_status set_workspace(device *base, void *memory, size_t bytes, sente
     retire_workspaces(self);
     self->workspace = (cuda_buffer){memory, bytes};
     self->workspace_lent = memory != NULL;
+    self->refused = 0;
     self->way = NULL;
     self->certain_way = TESS_WAY_ONLY;
     return cuda_leave(self, TESS_OK);
@@ -314,6 +317,8 @@ const device_ops cuda_device_ops = {
     .time = cuda_time,
     .set_stream = set_stream,
     .measure_level = cuda_measure_level,
+    .keep = cuda_keep,
+    .drop = cuda_drop,
     .facts = cuda_kernel_facts,
     .staging = staging,
     .way = read_way,

@@ -1,6 +1,6 @@
 /* run.c: one product on device memory, as launches on a stream. Nothing here waits; nothing allocates once
  * a product of the same shape has run, so that it can be captured in a graph. */
-#include "../split.h"
+#include "../slices.h"
 #include "cuda.h"
 #include "jit.h"
 #include "tensor_map.h"
@@ -19,9 +19,13 @@ typedef struct queue {
     cu_stream stream;
 } queue;
 
-/* Where a graph may be made of such launches: since CUDA 12.3. */
+/* Dynamic shared memory that a kernel beside products may have without asking: it has a few KB of its own. */
+enum { SHARED_UNASKED = 40 << 10 };
+
+/* Since sm_90, and where a graph may be made of such launches: since CUDA 12.3. */
 static int may_overlap(const cuda_device *self, const product_launch *launch) {
-    return (launch->row ? launch->row->dependent : launch->split != NULL) && driver.cuLaunchKernelEx &&
+    return (launch->row ? launch->row->dependent : launch->moves || launch->split) &&
+           driver.cuLaunchKernelEx && self->facts->architecture >= 90 &&
            self->facts->gpu.driver_version >= 12030;
 }
 
@@ -48,12 +52,6 @@ static tess_status launch_function(queue *to, const product_launch *launch, cu_f
                        arguments, why);
 }
 
-static void add_factors(split_gemm *to, const split_arguments *s) {
-    to->undo_a = s->a.undo;
-    to->undo_b = s->b.undo;
-    to->state = s->state;
-}
-
 static tess_status launch_kernel(queue *to, const product_launch *launch, sentence *why) {
     cuda_kernel *kernel;
     split_gemm with_maps;
@@ -63,7 +61,7 @@ static tess_status launch_kernel(queue *to, const product_launch *launch, senten
     launch_fit_grid(launch->row, launch->shape.cluster, kernel->at_once, grid);
     if (launch->row->box) {
         TRY(tensor_map_arguments(to->self, launch, &with_maps.maps, why));
-        if (launch->split) add_factors(&with_maps, launch->split);
+        if (launch->split) with_maps.whole = *launch->split;
         arguments = &with_maps;
     }
     return launch_function(to, launch, kernel->function, grid, arguments, why);
@@ -75,28 +73,60 @@ static tess_status launch_one(void *argument, const product_launch *launch, sent
     if (launch->row) return launch_kernel(to, launch, why);
     TRY(cuda_load_helper(to->self, launch->file ? launch->file : "move.cu",
                          jit_type_macro(launch->in, launch->out), launch->entry, &function, why));
+    if (launch->shape.shared > SHARED_UNASKED)
+        CUDA(to->self, cuFuncSetAttribute, function, CU_FUNCTION_MOST_DYNAMIC_SHARED, launch->shape.shared);
     return launch_function(to, launch, function, launch->grid, (void *)(uintptr_t)launch->arguments, why);
 }
 
-/* A card that is full has no room for the parts of f32: then it is multiplied without them. */
-static int can_do_without(const cuda_device *self, const kernel_row *kernel, tess_status status) {
-    return status == TESS_ERROR_MEMORY && kernel->splits && !self->workspace_lent;
+/* Memory for the parts of f32: for all of k; or of a card that is nearly full for slices of it; or none. What was refused
+ * once is not asked for again, so that a product that runs for the second time allocates nothing. */
+static tess_status find_room(cuda_device *self, const problem *what, const operands *data, int *slices,
+                             char **workspace, sentence *why) {
+    int64_t bytes;
+    for (*slices = 1; (bytes = slices_workspace(what, data, *slices)) > 0; *slices *= 2) {
+        int was_refused = self->refused > 0 && bytes >= self->refused;
+        if (was_refused && (size_t)bytes > self->workspace.size) continue;
+        tess_status status = cuda_workspace(self, bytes, workspace, why);
+        if (status != TESS_ERROR_MEMORY || self->workspace_lent) return status;
+        self->refused = bytes;
+    }
+    *workspace = NULL;
+    return TESS_OK;
+}
+
+static tess_status queue_split(queue *to, const plan *decided, const operands *data, sentence *why) {
+    cuda_device *self = to->self;
+    product_target target = {to, launch_one, .by_words = 1, .clusters = 1};
+    char *workspace;
+    TRY(find_room(self, &decided->what, data, &target.slices, &workspace, why));
+    if (workspace)
+        self->way = (const int32_t *)(void *)workspace;
+    else
+        self->certain_way = TESS_WAY_F32;
+    return product_run(&target, decided, data, workspace, why);
 }
 
 tess_status cuda_queue(cuda_device *self, const plan *decided, const operands *data, cu_stream stream,
                        sentence *why) {
     queue to = {self, stream};
-    char *workspace = NULL;
+    char *workspace;
     int64_t bytes;
     self->way = NULL;
     self->certain_way = TESS_WAY_ONLY;
     if (!decided->kernel->block) return cuda_peer_queue(self, decided, data, stream, why);
+    if (decided->kernel->splits) return queue_split(&to, decided, data, why);
     TRY(product_workspace(decided, data, &bytes, why));
-    tess_status status = cuda_workspace(self, bytes, &workspace, why);
-    if (status != TESS_OK && !can_do_without(self, decided->kernel, status)) return status;
-    if (decided->kernel->splits && workspace) self->way = (const int32_t *)(void *)workspace;
-    if (decided->kernel->splits && !workspace) self->certain_way = TESS_WAY_F32;
+    TRY(cuda_workspace(self, bytes, &workspace, why));
     return product_run(&(product_target){&to, launch_one, .by_words = 1}, decided, data, workspace, why);
+}
+
+tess_status cuda_queue_parts(cuda_device *self, const line_matrix *what, char *memory, int64_t *words,
+                             sentence *why) {
+    queue to = {self, self->stream};
+    const kernel_row *kernel = registry_find("gpu", "split_01_fp16x3", why);
+    if (!kernel) return TESS_ERROR_INTERNAL;
+    return split_keep(&(product_target){&to, launch_one, .by_words = 1, .clusters = 1}, kernel, what, memory,
+                      words, why);
 }
 
 tess_status cuda_queue_scale(cuda_device *self, const problem *what, const operands *data, cu_stream stream,

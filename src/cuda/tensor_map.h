@@ -5,6 +5,7 @@
 #define TENSOR_MAP_H
 
 #include "../product.h"
+#include "../split.h"
 #include "cuda.h"
 
 /* CUtensorMap; the bits are the driver's. */
@@ -21,8 +22,7 @@ typedef struct tma_gemm {
 /* `split_gemm` in kernels/split.h. */
 typedef struct split_gemm {
     tma_gemm maps;
-    const float *undo_a, *undo_b;
-    const int32_t *state;
+    split_arguments whole;
 } split_gemm;
 
 /* Fills in the maps of a launch of a kernel with boxes. C has one only where TMA writes it: STORE is 1. */

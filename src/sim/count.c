@@ -316,7 +316,8 @@ static tess_status run_counted(counting *count, void *blocks[4], sentence *why) 
     TRY(make_operand(what->bytes_c, &blocks[2], &c, why));
     TRY(make_operand((extent){0, count->decided->workspace}, &blocks[3], &workspace, why));
     const product_target target = {.self = count, .launch = count_launch};
-    return product_run(&target, count->decided, &(operands){a, b, c, 1, 0}, workspace, why);
+    return product_run(&target, count->decided, &(operands){.a = a, .b = b, .c = c, .alpha = 1}, workspace,
+                       why);
 }
 
 /* The depth of the tiles is the parameter BK, or TILE where tiles are square, or KSTEPS times that of one

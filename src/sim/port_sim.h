@@ -208,6 +208,8 @@ static SIM_UNTRACED unsigned long long sim_meet(unsigned mask, int operation, un
 #define __shfl_down_sync(mask, value, by)   SIM_SHUFFLE(mask, value, SIM_SHUFFLE_DOWN, by, 32)
 #define __shfl_xor_sync(mask, value, other) SIM_SHUFFLE(mask, value, SIM_SHUFFLE_XOR, other, 32)
 #define shuffle_down(value, by)             __shfl_down_sync(0xffffffffu, value, by)
+/* Launches wait for each other. */
+#define await_last_kernel()
 #define __ballot_sync(mask, predicate) \
     ((unsigned)sim_meet(mask, SIM_VOTE, (predicate) ? 1 : 0, 0, 32, __LINE__))
 #define __any_sync(mask, predicate) (__ballot_sync(mask, predicate) != 0)

@@ -197,19 +197,21 @@ static float to_tf32(float value) {
     return value;
 }
 
-/* Each element from `in` to `out`, as bits unless it is rounded. */
+/* Each element from `in` to `out`, as bits unless it is rounded; zeros where there is none. */
 static int copy_as(const standin_move *v, tess_type in, tess_type out, int rounded, int64_t products) {
     size_t size = tess_type_size(in);
     for (int64_t index = 0; index < products; index++) {
         tess_matrix from, to;
         if (!view(&from, v->from + index * v->batch_from * (int64_t)size, in, v->rows, v->cols, v->from_row,
                   v->from_col) ||
-            !view(&to, v->to + index * v->batch_to * (int64_t)tess_type_size(out), out, v->rows, v->cols,
-                  v->to_row, v->to_col))
+            !view(&to, v->to + index * v->batch_to * (int64_t)tess_type_size(out), out, v->rows_to,
+                  v->cols_to, v->to_row, v->to_col))
             return ILLEGAL_ADDRESS;
-        for (int64_t i = 0; i < v->rows; i++)
-            for (int64_t j = 0; j < v->cols; j++)
-                if (!rounded)
+        for (int64_t i = 0; i < v->rows_to; i++)
+            for (int64_t j = 0; j < v->cols_to; j++)
+                if (i >= v->rows || j >= v->cols)
+                    memset(oracle_at(&to, i, j), 0, tess_type_size(out));
+                else if (!rounded)
                     memcpy(oracle_at(&to, i, j), oracle_at(&from, i, j), size);
                 else if (out == TESS_F32)
                     oracle_set(&to, i, j, (double)to_tf32((float)oracle_get(&from, i, j)));
@@ -224,10 +226,11 @@ int standin_copy(const standin_move *v, const char *names, int64_t products) {
     return copy_as(v, types->in, types->in, 0, products);
 }
 
-/* Rows to rows at multiples of 16 bytes, in whole words: what is behind a row is written too. */
+/* Rows to rows at multiples of 16 bytes, in whole pieces: what is behind a row is written too. */
 int standin_copy_lines(const standin_move *v, const char *names, int64_t products) {
     const pair *types = find_pair(names);
-    int64_t size = (int64_t)tess_type_size(types->in), bytes = v->cols * size, behind = (4 - bytes % 4) % 4;
+    int64_t size = (int64_t)tess_type_size(types->in), bytes = v->cols * size,
+            behind = (16 - bytes % 16) % 16;
     if ((v->from_col != 1 && v->cols > 1) || v->to_col != 1 || (uintptr_t)v->to % 16 != 0 ||
         v->to_row * size % 16 != 0 || v->batch_to * size % 16 != 0)
         return MISALIGNED_ADDRESS;
@@ -247,10 +250,25 @@ int standin_round(const standin_move *v, int to_tf32, int64_t products) {
 
 /* ---- Products that are split ---- */
 
-int standin_survey(const standin_split *s) {
-    enum { FMA = 3 };
-    int64_t words = 1 + s->survey_blocks;
+/* Nothing is found. */
+int standin_prepare_split(const standin_split *s) {
+    int64_t words = 1 + s->blocks;
     if (!standin_is_device(s->state, 0, words * (int64_t)sizeof *s->state)) return ILLEGAL_ADDRESS;
+    memset(s->state + 1, 0, (size_t)s->blocks * sizeof *s->state);
+    return SUCCESS;
+}
+
+/* Where parts would be written there must be memory. */
+static int has_parts(const standin_side *side, int64_t k) {
+    int64_t line = (k + 63) / 64 * 384, lines = (int64_t)side->lines * side->products;
+    return lines == 0 ||
+           (standin_is_device(side->parts, 0, lines * line) && standin_is_device(side->undo, 0, lines * 8) &&
+            (!side->kept || standin_is_device(side->kept, 0, 4)));
+}
+
+int standin_pack_split(const standin_split *s) {
+    enum { FMA = 3 };
+    if (!has_parts(&s->a, s->k) || !has_parts(&s->b, s->k)) return ILLEGAL_ADDRESS;
     s->state[0] = FMA;
     return SUCCESS;
 }

@@ -4,6 +4,7 @@
  * What it is to be like is said in the environment, which is read at every call:
  *     STANDIN_DEVICES=2            how many cards there are (1)
  *     STANDIN_ARCHITECTURE=75      their compute capability (90)
+ *     STANDIN_LARGEST=1000000      bytes of the largest piece of memory that there is (16 GB)
  *     STANDIN_FAULT=cuMemAlloc:3:2 the third call of cuMemAlloc since this was set fails with error 2; an
  *                                  error of the 700s breaks the context until it is given back
  * Calls without a current context fail, calls in the child of a fork fail, and what lies outside device
@@ -132,7 +133,9 @@ CU(cuMemAlloc_v2, unsigned long long *memory, size_t bytes) {
     CALL(1);
     if (standin_captures > 0) return standin_leave(CAPTURE_UNSUPPORTED);
     void *made = NULL;
-    int result = bytes > (size_t)1 << 34 ? OUT_OF_MEMORY : allocate(&made, bytes, 0);
+    const char *text = getenv("STANDIN_LARGEST");
+    size_t largest = text ? strtoull(text, NULL, 10) : (size_t)1 << 34;
+    int result = bytes > largest ? OUT_OF_MEMORY : allocate(&made, bytes, 0);
     *memory = (uintptr_t)made;
     return standin_leave(result);
 }

@@ -114,6 +114,7 @@ typedef struct launch {
         standin_move move;
         standin_tma tma;
         standin_split split;
+        standin_split_tma split_tma;
         measurement measure;
     } argument;
 } launch;
@@ -139,8 +140,10 @@ static int launch_now(void *argument) {
         return standin_multiply(&l->argument.gemm, l->types, &l->order, l->products);
     if (strncmp(l->name, "wgmma_", 6) == 0)
         return standin_multiply_mapped(&l->argument.tma, l->types, &l->order);
-    if (strcmp(l->name, "split_survey") == 0) return standin_survey(&l->argument.split);
+    if (strcmp(l->name, "split_prepare") == 0) return standin_prepare_split(&l->argument.split);
+    if (strcmp(l->name, "split_pack") == 0) return standin_pack_split(&l->argument.split);
     if (strcmp(l->name, "split_multiply") == 0) return standin_multiply_split(&l->argument.split);
+    if (strncmp(l->name, "split_0", 7) == 0) return standin_multiply_split(&l->argument.split_tma.whole);
     if (strncmp(l->name, "chase_", 6) == 0) {
         l->argument.measure.out[0] = 100 * (int64_t)l->argument.measure.rounds;
         l->argument.measure.out[1] = 50 * (int64_t)l->argument.measure.rounds;
@@ -172,7 +175,6 @@ static standin_order order_of(const standin_function *function) {
     return order;
 }
 
-/* What a kernel that is passed parts gets behind the maps does not matter here. */
 static int uses_maps(const char *name) {
     return strncmp(name, "wgmma_", 6) == 0 || strncmp(name, "split_0", 7) == 0;
 }
@@ -181,6 +183,7 @@ static size_t argument_size(const standin_function *function) {
     const char *name = function->name;
     if (strncmp(name, "move_", 5) == 0 || strncmp(name, "round_", 6) == 0) return sizeof(standin_move);
     if (strcmp(function->module->file, "split_prepare.cu") == 0) return sizeof(standin_split);
+    if (strncmp(name, "split_0", 7) == 0) return sizeof(standin_split_tma);
     if (uses_maps(name)) return sizeof(standin_tma);
     return strcmp(function->module->file, "measure.cu") == 0 ? sizeof(measurement) : sizeof(standin_gemm);
 }

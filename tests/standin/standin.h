@@ -38,7 +38,7 @@ typedef struct standin_gemm {
 /* A strided copy, as kernels are passed it. */
 typedef struct standin_move {
     char *from, *to;
-    int32_t rows, cols;
+    int32_t rows, cols, rows_to, cols_to;
     int64_t from_row, from_col, to_row, to_col;
     int64_t batch_from, batch_to;
 } standin_move;
@@ -60,20 +60,27 @@ typedef struct standin_tma {
     standin_gemm g;
 } standin_tma;
 
-/* What kernels around a product are passed that is split into parts: `split` in kernels/split_prepare.cu. */
+/* What kernels around a product are passed that is split into parts: `split` in kernels/parts.h. */
 typedef struct standin_side {
     char *from, *parts, *undo;
-    int32_t lines, products, together, unused;
+    int32_t *kept;
+    int32_t lines, products, together, rows, vec, unused;
     int64_t line, step, batch;
 } standin_side;
 typedef struct standin_split {
     standin_side a, b;
     int32_t *state;
-    int32_t k, count, survey_blocks, least_way, unused;
+    int32_t k, count, strip_blocks, blocks, least_way, known;
     float alpha, beta;
     char *c;
     int64_t c_row, c_col, batch_c;
 } standin_split;
+
+/* And the product itself: `split_gemm` in kernels/split.h. */
+typedef struct standin_split_tma {
+    standin_tma tma;
+    standin_split whole;
+} standin_split_tma;
 
 /* The last launch of such a kernel, for tests to look at. */
 typedef struct standin_seen {
@@ -96,8 +103,9 @@ typedef struct standin_order {
 int standin_multiply(const standin_gemm *g, const char *types, const standin_order *order, int64_t products);
 /* The same by the maps: what they say must be what g says. */
 int standin_multiply_mapped(const standin_tma *t, const char *types, const standin_order *order);
-/* The survey finds that nothing can be split, so that the last launch of such a product computes it. */
-int standin_survey(const standin_split *s);
+/* It finds that nothing can be split, so that the product is computed from A and B themselves. */
+int standin_prepare_split(const standin_split *s);
+int standin_pack_split(const standin_split *s);
 int standin_multiply_split(const standin_split *s);
 int standin_scale(const standin_gemm *g, const char *types, int64_t products);
 int standin_copy(const standin_move *v, const char *types, int64_t products);

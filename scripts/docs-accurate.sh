@@ -1,0 +1,44 @@
+# scripts/docs-accurate.sh: the tables of f32 by parts on tensor cores: how fast, and how exact. Sourced by docs.sh, after
+# docs-tables.sh.
+
+# Beside cuBLAS's SGEMM: the rates of A and B in rows, the ratio in every order, and that with both prepared beforehand.
+table_accurate() {
+    [ -e bench/results/h200/fp32-accurate.csv ] || { no_results; return; }
+    echo '| m×n×k | cuBLAS SGEMM, TFLOPS | tessera, TFLOPS | ratio NN | NT | TN | TT | A and B prepared |'
+    echo '|---|---|---|---|---|---|---|---|'
+    results_rows fp32-accurate.csv '
+        of("kernel") ~ /^auto:split_01/ {
+            shape = of("m") == of("n") && of("n") == of("k") ? of("m") "³" : of("m") "×" of("n") "×" of("k")
+            if (!(shape in seen)) { seen[shape] = 1; order[++count] = shape }
+            which = of("cache") == "prepared" ? "prepared" : of("layout")
+            ratios[shape, which] = of("ratio")
+            if (which == "nn") { ours[shape] = of("gflops") / 1000; theirs[shape] = of("peer_gflops") / 1000 }
+        }
+        function times(which) { return " | " cell(ratios[order[i], which], "%.2f") }
+        END {
+            for (i = 1; i <= count; i++)
+                print "| " order[i] " | " cell(theirs[order[i]], "%.1f") " | " cell(ours[order[i]], "%.0f") times("nn") times("nt") \
+                    times("tn") times("tt") times("prepared") " |"
+        }'
+}
+
+# Frobenius errors in units of 2^-24, the planner's choice and cuBLAS, with the way that was taken.
+table_accuracy() {
+    [ -e bench/results/h200/accuracy.csv ] || { no_results; return; }
+    echo '| data | k = 64 | 256 | 1024 | 4096 | 16384 | 65536 |'
+    echo '|---|---|---|---|---|---|---|'
+    results_rows accuracy.csv '
+        of("kernel") ~ /^auto:/ && of("peer_rel_error") != "" {
+            data = of("data"); k = of("k")
+            if (!(data in seen)) { seen[data] = 1; order[++count] = data }
+            way = of("way") == "" ? "f32" : of("way")
+            said[data, k] = sprintf("%.3g / %.3g, %s", of("rel_error") * 16777216, of("peer_rel_error") * 16777216, way)
+        }
+        END {
+            for (i = 1; i <= count; i++) {
+                line = "| " order[i]
+                for (k = 64; k <= 65536; k *= 4) line = line " | " cell(said[order[i], k], "%s")
+                print line " |"
+            }
+        }'
+}
