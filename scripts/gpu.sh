@@ -34,7 +34,7 @@
 #   SEED=...     of the data and shapes, default 1
 #   COUNT=...    of random shapes, and LARGEST=... their largest side
 #   FAMILIES=... what verify and sanitize look at, default "simt mma wgmma split"
-#   FROM=N       documents or modes, alone: goes on with the Nth of its measurements; the file keeps what it has
+#   FROM=N       documents, modes or tensor, alone: goes on with the Nth of its measurements; the file keeps what it has
 #
 # Results are written as they come. A step that fails does not stop the others; it is named at the end, and the exit status is 1. The files hold no names
 # and no paths of the machine.
@@ -364,10 +364,10 @@ run_tensor() {
         return
     fi
     bad=0
-    rm -f "$out/tensor.csv"
-    tensor_cases | grep -v 16384 |
+    [ "$from" -gt 1 ] || rm -f "$out/tensor.csv"
+    tensor_cases | tail -n "+$from" >"$scratch/cases"
+    grep -v 16384 "$scratch/cases" |
         awk '{ print "c-" NR " " $0 " --no-verify --peer none --samples 1 --min-time 0" }' | all_at_once bench
-    tensor_cases >"$scratch/cases"
     while read -r case; do
         set -f # the patterns are the command's
         # shellcheck disable=SC2086
