@@ -52,6 +52,8 @@ static const struct {
     {"AT=1", "wgmma_"},
     {"BT=1", "wgmma_"},
     {"STORE=0", "wgmma_"},
+    {"BM=192,BN=192,CM=2,TURN=0,BOXES=1", "wgmma_07"},
+    {"BM=64,BN=128,STAGES=8,TURN=0", "wgmma_07"},
     {"STORE=0", "split_01"},
     {"BN=128,STAGES=6", "split_01"},
     {"BN=64,STAGES=8,CM=1", "split_02"},
@@ -136,14 +138,12 @@ static int ends_ladder(const kernel_row *row) {
 
 /* Kernels differ little, and architectures of one generation too; compiling takes longer than all other tests. The first
  * and the last rung of a ladder are compiled for every architecture; those for tensor cores in types that differ, and as
- * bf16 in every order. Of the others i32, which differs from f32 by one instruction, is for the first architecture alone,
- * and so is all that tensor cores multiply but on sm_80. The long tier spares nothing. */
+ * bf16 in every order. The rungs between are for the first architecture and sm_80; i32, which differs from f32 by one
+ * instruction, is for the first alone. The long tier spares nothing. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (harness_tier() == TIER_LONG) return 0;
     int whole = ends_ladder(row), first = architecture == architectures[0];
-    if (!row->tensor)
-        return !first && (in == TESS_I32 ||
-                          (!whole && (architecture == 86 || architecture == 89 || architecture == 100)));
+    if (!row->tensor) return !first && (in == TESS_I32 || (!whole && architecture != 80));
     tess_type usual = architecture < registry_architecture(row, TESS_BF16) ? TESS_F16 : TESS_BF16;
     int is_usual = in == usual && out == usual;
     if (!first) return !is_usual || (!whole && architecture != 80);
