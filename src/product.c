@@ -241,7 +241,7 @@ static tess_status move_matrix(const product_target *target, placed from, placed
                 .launch = {.shape = move_shape, .moves = 1}};
     set_types(&m.launch, from.type, to.type, kind);
     if (kind != MOVE_BITS) fill_lines(&m);
-    if (kind == MOVE_ALIGNED && target->by_words) use_lines(&m);
+    if (kind == MOVE_ALIGNED && target->by_pieces) use_lines(&m);
     for (int64_t index = 0; index < m.count; index += MOST_GRID)
         for (int64_t row = 0; row < m.rows; row += m.rows_most)
             for (int64_t col = 0; col < m.cols; col += m.cols_most)

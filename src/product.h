@@ -30,8 +30,8 @@ typedef struct product_launch {
 typedef struct product_target {
     void *self;
     tess_status (*launch)(void *self, const product_launch *launch, sentence *why);
-    int by_words; /* whole words may be read, of which a matrix has only a part */
-    int clusters; /* blocks may form clusters */
+    int by_pieces; /* whole pieces of 16 bytes may be read, of which a matrix has only a part */
+    int clusters;  /* blocks may form clusters */
     int slices; /* of k that f32 is split in at least (slices.h), and the workspace is for; 0: as few as can be */
 } product_target;
 

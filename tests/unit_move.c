@@ -63,7 +63,7 @@ static void try_copies(device *sim, tess_type in, side a, side b, int64_t count,
                     .kernel = registry_find("gpu", "wgmma_07_fitted", &why)};
     for (int i = 0; i < REGISTRY_PARAMS; i++) decided.params[i] = REGISTRY_UNSET;
     operands data = {.a = data_a, .b = data_b, .c = memory, .alpha = 1};
-    product_target target = {&k, keep, .by_words = 1};
+    product_target target = {&k, keep, .by_pieces = 1};
     if (CHECK(decided.kernel && product_prepare(&decided, &why) == TESS_OK, "%s", why.text) &&
         CHECK(workspace && decided.workspace <= ROOM, "%lld bytes", (long long)decided.workspace) &&
         CHECK(product_run(&target, &decided, &data, workspace, &why) == TESS_OK, "%s", why.text)) {

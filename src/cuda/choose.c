@@ -41,7 +41,7 @@ static const tiling tilings_tensor_deep[TILINGS] = {
 };
 enum { DEEP_SHARED = 144 << 10 };
 
-static double tiles_of(const problem *what, int rows, int cols) {
+double cuda_tiles(const problem *what, int rows, int cols) {
     return (double)((what->m + rows - 1) / rows) * (double)((what->n + cols - 1) / cols) *
            (double)what->batch.count;
 }
@@ -49,7 +49,7 @@ static double tiles_of(const problem *what, int rows, int cols) {
 /* The largest tiles that give three of four multiprocessors a block. */
 static const tiling *choose_tiling(const tiling *t, const problem *what, int sms) {
     int i = 0;
-    while (i < TILINGS - 1 && tiles_of(what, t[i].rows, t[i].cols) < 0.75 * sms) i++;
+    while (i < TILINGS - 1 && cuda_tiles(what, t[i].rows, t[i].cols) < 0.75 * sms) i++;
     return &t[i];
 }
 
@@ -89,7 +89,7 @@ choice cuda_choose(const device *base, const problem *what) {
     if (what->in != TESS_F32 && what->in != TESS_F64 && what->in != TESS_I32)
         return (choice){"simt_09_tile2d", NULL, "it is the fastest kernel that takes this type"};
     if (self->facts->architecture < 80)
-        return tiles_of(what, 128, 128) < self->facts->gpu.sms
+        return cuda_tiles(what, 128, 128) < self->facts->gpu.sms
                    ? (choice){"simt_08_strided4x4", NULL, SOME_IDLE}
                    : (choice){"simt_11_warptile", NULL,
                               "it is the fastest for a card without asynchronous copies"};

@@ -37,7 +37,8 @@ static const tiling tilings[] = {
 };
 enum { TILINGS = sizeof tilings / sizeof *tilings, LEAST_SIDE = 64 };
 
-/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile and a copy take whatever their size. */
+/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile and a copy take
+ * whatever their size. */
 static const double line_time = 1.5, copy_rate = 3600, tile_start = 1500, copy_start = 8000;
 
 /* How lines of A or B begin: at multiples of 128 bytes, of 16, or they will be copied to such. */
@@ -50,10 +51,6 @@ static lines lines_of(int64_t along, int64_t across, int64_t size) {
     return distance * size % 128 == 0 ? LINES_WHOLE : LINES_LOOSE;
 }
 
-static double tiles_along(int64_t size, int64_t tile) {
-    return (double)((size + tile - 1) / tile);
-}
-
 /* Nanoseconds that the product takes with such tiles. */
 static double time_of(const problem *run, const tiling *t, int sms, int loose) {
     double size = (double)numeric_size(run->in), count = (double)run->batch.count, copy = 0;
@@ -63,8 +60,8 @@ static double time_of(const problem *run, const tiling *t, int sms, int loose) {
         loose = 0;
     }
     step = fmax(step, fetched * line_time * (loose ? 2 : 1));
-    double tiles = tiles_along(run->m, t->rows * (t->shared ? 2 : 1)) * (t->shared ? 2 : 1) *
-                   tiles_along(run->n, t->cols) * count;
+    int together = t->shared ? 2 : 1;
+    double tiles = cuda_tiles(run, t->rows * together, t->cols) * together;
     return copy + ceil(tiles / sms) * (tile_start + step * (double)run->k * size / 128);
 }
 
@@ -76,8 +73,8 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
     if (self->facts->architecture != 90 || !driver.cuTensorMapEncodeTiled) return none;
     if (what->c_col != 1 && what->c_row == 1) run = route_transposed(what);
     const tiling *least = &tilings[TILINGS - 1], *best = NULL;
-    double tiles = tiles_along(run.m, least->rows) * tiles_along(run.n, least->cols);
-    if (run.m < LEAST_SIDE || run.n < LEAST_SIDE || tiles * (double)run.batch.count < 0.25 * sms) return none;
+    if (run.m < LEAST_SIDE || run.n < LEAST_SIDE || cuda_tiles(&run, least->rows, least->cols) < 0.25 * sms)
+        return none;
     int64_t size = numeric_size(run.in);
     lines a = lines_of(run.a_col, run.a_row, size), b = lines_of(run.b_row, run.b_col, size);
     int loose = a == LINES_LOOSE || b == LINES_LOOSE;

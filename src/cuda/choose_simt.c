@@ -29,9 +29,7 @@ static const tiling tilings[] = {
 enum { TILINGS = sizeof tilings / sizeof *tilings, LARGE = 2 };
 
 static double time_of(const tiling *t, const problem *what, int sms) {
-    double tiles = (double)((what->m + t->rows - 1) / t->rows) * (double)((what->n + t->cols - 1) / t->cols) *
-                   (double)what->batch.count;
-    return ceil(tiles / sms) * (t->start + t->step * (double)what->k);
+    return ceil(cuda_tiles(what, t->rows, t->cols) / sms) * (t->start + t->step * (double)what->k);
 }
 
 choice cuda_choose_simt(const cuda_device *self, const problem *what) {

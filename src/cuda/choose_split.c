@@ -35,14 +35,9 @@ static const double alone = 1.9;
  * rate that a multiprocessor reaches on any shape: a choice that is wrong must not be slower. */
 static const double parts_start = 8e-6, parts_bytes = 4.9e12, plain_start = 3e-6, plain_rate = 0.4e12;
 
-static double tiles_along(int64_t size, int tile) {
-    return (double)((size + tile - 1) / tile);
-}
-
 /* Of the product alone, with tiles of that width. */
 static double tile_time(const problem *what, const split_tiling *t, int sms) {
-    double tiles =
-        tiles_along(what->m, TILE_ROWS) * tiles_along(what->n, t->cols) * (double)what->batch.count;
+    double tiles = cuda_tiles(what, TILE_ROWS, t->cols);
     return (tiles < 0.5 * sms ? alone : ceil(tiles / sms)) * (double)what->k * t->time;
 }
 

@@ -111,6 +111,8 @@ void cuda_nvml_state(const char *bus_id, tess_device_state *state);
 /* ---- choose.c ---- */
 
 choice cuda_choose(const device *base, const problem *what);
+/* How many tiles of that size all products of a batch have. */
+double cuda_tiles(const problem *what, int rows, int cols);
 tess_status cuda_prepare(const device *base, plan *decided, sentence *why);
 
 /* ---- choose_hopper.c ---- */

@@ -96,7 +96,7 @@ static tess_status find_room(cuda_device *self, const problem *what, const opera
 
 static tess_status queue_split(queue *to, const plan *decided, const operands *data, sentence *why) {
     cuda_device *self = to->self;
-    product_target target = {to, launch_one, .by_words = 1, .clusters = 1};
+    product_target target = {to, launch_one, .by_pieces = 1, .clusters = 1};
     char *workspace;
     TRY(find_room(self, &decided->what, data, &target.slices, &workspace, why));
     if (workspace)
@@ -117,7 +117,7 @@ tess_status cuda_queue(cuda_device *self, const plan *decided, const operands *d
     if (decided->kernel->splits) return queue_split(&to, decided, data, why);
     TRY(product_workspace(decided, data, &bytes, why));
     TRY(cuda_workspace(self, bytes, &workspace, why));
-    return product_run(&(product_target){&to, launch_one, .by_words = 1}, decided, data, workspace, why);
+    return product_run(&(product_target){&to, launch_one, .by_pieces = 1}, decided, data, workspace, why);
 }
 
 tess_status cuda_queue_parts(cuda_device *self, const line_matrix *what, char *memory, int64_t *words,
@@ -125,14 +125,14 @@ tess_status cuda_queue_parts(cuda_device *self, const line_matrix *what, char *m
     queue to = {self, self->stream};
     const kernel_row *kernel = registry_find("gpu", "split_01_fp16x3", why);
     if (!kernel) return TESS_ERROR_INTERNAL;
-    return split_keep(&(product_target){&to, launch_one, .by_words = 1, .clusters = 1}, kernel, what, memory,
+    return split_keep(&(product_target){&to, launch_one, .by_pieces = 1, .clusters = 1}, kernel, what, memory,
                       words, why);
 }
 
 tess_status cuda_queue_scale(cuda_device *self, const problem *what, const operands *data, cu_stream stream,
                              sentence *why) {
     queue to = {self, stream};
-    return product_scale(&(product_target){&to, launch_one, .by_words = 1}, what, data, why);
+    return product_scale(&(product_target){&to, launch_one, .by_pieces = 1}, what, data, why);
 }
 
 /* ---- Where operands lie ---- */
