@@ -33,57 +33,7 @@ typedef struct split_gemm {
     split whole;
 } split_gemm;
 
-/* ---- Room and order, as in wgmma_06_turns ---- */
-
-typedef struct room {
-    unsigned stages, boxes, full, empty, old;
-} room;
-
-DEVICE room rooms(const void *memory) {
-    room r;
-    r.stages = (shared_at(memory) + 1023u) & ~1023u;
-    r.boxes = r.stages + STAGES * STAGE;
-    r.full = r.boxes + 4 * CONSUMERS * BOXES * BOX;
-    r.empty = r.full + 8 * STAGES;
-    r.old = r.empty + 8 * STAGES;
-    return r;
-}
-
-typedef struct ring {
-    int slot;
-    unsigned parity;
-} ring;
-
-DEVICE void advance(ring *r) {
-    if (++r->slot < STAGES) return;
-    r->slot = 0;
-    r->parity ^= 1;
-}
-
-typedef struct walk {
-    int at, step, rows, cols, total;
-} walk;
-
-DEVICE walk begin_walk(const gemm *g) {
-    walk w = {(int)blockIdx.x / CM, (int)gridDim.x / CM, (g->m + BM * CM - 1) / (BM * CM),
-              (g->n + BN - 1) / BN, 0};
-    w.total = w.rows * w.cols * g->count;
-    return w;
-}
-
-typedef struct place {
-    int row, col, product;
-} place;
-
-DEVICE place place_of(const walk *w, int rank) {
-    place p;
-    int of_product = w->rows * w->cols;
-    p.product = w->at / of_product;
-    tile_of(w->at - p.product * of_product, w->rows, w->cols, GROUP, &p.row, &p.col);
-    p.row = (p.row * CM + rank) * BM;
-    p.col *= BN;
-    return p;
-}
+#include "walk.h"
 
 /* ---- The producer ---- */
 
@@ -126,16 +76,6 @@ DEVICE void produce(const split_gemm *all, room r, int stages, int way, int rank
                  "}, " WG_OTHERS ", 1, 1, 0, 0;\n}"                                                  \
                  : WG_ALL(sums)                                                                      \
                  : "l"(a), "l"(b), "r"(keep_sums))
-
-/* A stage is free when every block that is written to has read it. */
-DEVICE void release(unsigned empty) {
-    int lane = threadIdx.x % 32;
-    if (CM > 1) {
-        if (lane < CM) barrier_arrive_at(empty, lane);
-    } else if (lane == 0) {
-        barrier_arrive(empty);
-    }
-}
 
 /* The tiles of the first stage as wgmma wants them; those of a slot are so much further on. */
 typedef struct tiles {

@@ -53,59 +53,7 @@ enum {
     BOX_COLS = LINE / (int)sizeof(out_t)
 };
 
-/* The block's shared memory, as addresses. */
-typedef struct room {
-    unsigned stages, boxes, full, empty, old; /* old: barriers for boxes of what C was */
-} room;
-
-DEVICE room rooms(const void *memory) {
-    room r;
-    r.stages = (shared_at(memory) + 1023u) & ~1023u;
-    r.boxes = r.stages + STAGES * STAGE;
-    r.full = r.boxes + 4 * CONSUMERS * BOXES * BOX;
-    r.empty = r.full + 8 * STAGES;
-    r.old = r.empty + 8 * STAGES;
-    return r;
-}
-
-/* Where a thread is in the ring of stages. */
-typedef struct ring {
-    int slot;
-    unsigned parity;
-} ring;
-
-DEVICE void advance(ring *r) {
-    if (++r->slot < STAGES) return;
-    r->slot = 0;
-    r->parity ^= 1;
-}
-
-/* The tiles this block computes: every so manieth. */
-typedef struct walk {
-    int at, step, rows, cols, total;
-} walk;
-
-DEVICE walk begin_walk(const gemm *g) {
-    walk w = {(int)blockIdx.x / CM, (int)gridDim.x / CM, (g->m + BM * CM - 1) / (BM * CM),
-              (g->n + BN - 1) / BN, 0};
-    w.total = w.rows * w.cols * g->count;
-    return w;
-}
-
-/* A tile: its first row and column, and its product's place in the batch. */
-typedef struct place {
-    int row, col, product;
-} place;
-
-DEVICE place place_of(const walk *w, int rank) {
-    place p;
-    int of_product = w->rows * w->cols;
-    p.product = w->at / of_product;
-    tile_of(w->at - p.product * of_product, w->rows, w->cols, GROUP, &p.row, &p.col);
-    p.row = (p.row * CM + rank) * BM;
-    p.col *= BN;
-    return p;
-}
+#include "walk.h"
 
 /* ---- The producer: one thread asks for tile after tile ---- */
 
@@ -145,16 +93,6 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
 }
 
 /* ---- The consumers ---- */
-
-/* A stage is free when every block that is written to has read it. */
-DEVICE void release(unsigned empty) {
-    int lane = threadIdx.x % 32;
-    if (CM > 1) {
-        if (lane < CM) barrier_arrive_at(empty, lane);
-    } else if (lane == 0) {
-        barrier_arrive(empty);
-    }
-}
 
 /* All of k for one tile. The products of a stage run while the next is waited for; then it is free again. */
 DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consumer) {
