@@ -335,6 +335,11 @@ run_mma() {
     climb --kernels 'mma_*' --sizes 4096 --type f32 --compute tf32 --layout nt
     climb --kernels mma_07_raster --sizes 4096 --type f16:f32
     climb --kernels 'mma_*' --sizes 1024,2048,8192 --type bf16 --no-verify
+    # The errors of both on the same data.
+    for kernel in 0 mma_07_raster; do
+        climb $kernel --sizes 2048 --type f16,f16:f32,bf16,bf16:f32,i8
+        climb $kernel --sizes 2048 --type f32 --compute tf32 --layout nt
+    done
     return $bad
 }
 
