@@ -102,6 +102,7 @@ typedef struct bench_result {
     char why[PROBLEM_SENTENCE]; /* if it was not measured */
     bool checked;
     double rel_error, max_error;
+    double used; /* the error as a share of what is allowed */
     timing_summary own, peers[BENCH_PEERS_MAX];
     double ratios[BENCH_PEERS_MAX]; /* a peer's time over ours: the median of the rounds */
     double call;                    /* seconds of a single tess_gemm call; NaN if not measured */

@@ -291,7 +291,8 @@ STANDIN_TEST(gpu_standin_tma_grids) {
     check_grid(ctx, top, "BN=64", 384, 128, 4, (const unsigned[]){AT_ONCE, 1, 1}, 1);
     check_grid(ctx, top, "BN=64", 1000, 1024, 1, (const unsigned[]){AT_ONCE, 1, 1}, 1);
     check_grid(ctx, clustered, "BN=128,CM=2", 384, 128, 1, (const unsigned[]){4, 1, 1}, 1);
-    check_grid(ctx, clustered, "BN=256,CM=4", 1000, 1024, 1, (const unsigned[]){AT_ONCE, 1, 1}, 1);
+    /* No more clusters than fit. */
+    check_grid(ctx, clustered, "BN=256,CM=4", 1000, 1024, 1, (const unsigned[]){3 * 4, 1, 1}, 1);
     check_grid(ctx, "wgmma_01_tma", "BN=64", 384, 136, 4, (const unsigned[]){3, 3, 4}, 0);
     tess_close(ctx);
 }

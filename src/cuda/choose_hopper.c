@@ -11,31 +11,41 @@
 
 #define WGMMA  "wgmma with tiles that TMA brings is the fastest for this type"
 #define SHARED "; pairs of blocks share tiles, since lines of A and B do not begin at multiples of 128 bytes"
+#define LONG   "; pairs of blocks share tiles, which saves power in a product as large as this"
 
-/* A tile of wgmma_07_fitted, and the nanoseconds that a multiprocessor of an H200 takes for 128 bytes of k of it. `shared`:
- * blocks form pairs. */
+/* Blocks form pairs for lines that begin anywhere; or for the power that this saves: where it limits the clocks, which takes
+ * some rounds of tiles, they gain a hundredth. */
+typedef enum pairs { ALONE, FOR_LINES, FOR_POWER } pairs;
+enum { LONG_ROUNDS = 8 };
+
+/* A tile of wgmma_07_fitted, and the nanoseconds that a multiprocessor of an H200 takes for 128 bytes of k of it. */
 typedef struct tiling {
-    int rows, cols, shared;
+    int rows, cols;
+    pairs shared;
     double time;
     const char *params, *reason;
 } tiling;
 #define TILES(rows, cols, time, params)                                                                \
     {rows,                                                                                             \
      cols,                                                                                             \
-     0,                                                                                                \
+     ALONE,                                                                                            \
      time,                                                                                             \
      "BM=" #rows ",BN=" #cols "," params,                                                              \
      WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"},             \
     {                                                                                                  \
-        rows, cols, 1, time, "BM=" #rows ",BN=" #cols ",CM=2,GROUP=8," params,                         \
+        rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols ",CM=2,GROUP=8," params,                 \
             WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work" SHARED \
     }
 static const tiling tilings[] = {
-    TILES(128, 256, 672, "STAGES=4"),        TILES(192, 192, 750, "STAGES=4,TURN=0,BOXES=1"),
-    TILES(128, 192, 524, "STAGES=4,TURN=0"), TILES(128, 128, 376, "STAGES=6,TURN=0"),
-    TILES(64, 128, 222, "STAGES=8,TURN=0"),  TILES(128, 64, 222, "STAGES=8,TURN=0"),
+    TILES(128, 256, 672, "STAGES=4"),
+    TILES(192, 192, 750, "STAGES=4,TURN=0,BOXES=1"),
+    TILES(128, 192, 524, "STAGES=4,TURN=0"),
+    TILES(128, 128, 376, "STAGES=6,TURN=0"),
+    TILES(64, 128, 222, "STAGES=8,TURN=0"),
+    TILES(128, 64, 222, "STAGES=8,TURN=0"),
+    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4", WGMMA LONG},
 };
-enum { TILINGS = sizeof tilings / sizeof *tilings, LEAST_SIDE = 64 };
+enum { TILINGS = sizeof tilings / sizeof *tilings, LEAST_SIDE = 64, LEAST_ROWS = 128, LEAST_COLS = 64 };
 
 /* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile and a copy take
  * whatever their size. */
@@ -65,6 +75,12 @@ static double time_of(const problem *run, const tiling *t, int sms, int loose) {
     return copy + ceil(tiles / sms) * (tile_start + step * (double)run->k * size / 128);
 }
 
+/* Whether tiles may be shared for that reason. */
+static int is_for(const tiling *t, const problem *run, int sms, int loose) {
+    if (t->shared == FOR_LINES) return loose;
+    return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= LONG_ROUNDS * sms);
+}
+
 /* The kernel may compute the transposed product. Products of few tiles, or narrower than one, are not for it. */
 choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
     const choice none = {NULL, NULL, NULL};
@@ -72,8 +88,8 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
     int sms = self->facts->gpu.sms;
     if (self->facts->architecture != 90 || !driver.cuTensorMapEncodeTiled) return none;
     if (what->c_col != 1 && what->c_row == 1) run = route_transposed(what);
-    const tiling *least = &tilings[TILINGS - 1], *best = NULL;
-    if (run.m < LEAST_SIDE || run.n < LEAST_SIDE || cuda_tiles(&run, least->rows, least->cols) < 0.25 * sms)
+    const tiling *best = NULL;
+    if (run.m < LEAST_SIDE || run.n < LEAST_SIDE || cuda_tiles(&run, LEAST_ROWS, LEAST_COLS) < 0.25 * sms)
         return none;
     int64_t size = numeric_size(run.in);
     lines a = lines_of(run.a_col, run.a_row, size), b = lines_of(run.b_row, run.b_col, size);
@@ -81,7 +97,7 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
     double time = 0;
     for (int i = 0; i < TILINGS; i++) {
         double needs = time_of(&run, &tilings[i], sms, loose);
-        if ((tilings[i].shared && !loose) || (best && needs >= time)) continue;
+        if (!is_for(&tilings[i], &run, sms, loose) || (best && needs >= time)) continue;
         best = &tilings[i];
         time = needs;
     }

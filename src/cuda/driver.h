@@ -158,7 +158,9 @@ typedef struct cu_launch_config {
       const uint64_t *dimensions, const uint64_t *strides, const unsigned *box, const unsigned *steps,     \
       int interleave, int swizzle, int promotion, int fill)                                                \
     F(cuLaunchKernelEx, "cuLaunchKernelEx", const cu_launch_config *config, cu_function function,          \
-      void **arguments, void **extra)
+      void **arguments, void **extra)                                                                      \
+    F(cuOccupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters", int *clusters, cu_function function,   \
+      const cu_launch_config *config)
 
 typedef struct driver_table {
 #define DRIVER_FIELD(name, symbol, ...) cu_result (*name)(__VA_ARGS__);

@@ -56,6 +56,19 @@ static tess_status set_attributes(cuda_device *self, const cuda_kernel *kernel, 
     return TESS_OK;
 }
 
+/* Multiprocessors come in groups that no cluster reaches across, and large ones leave some of a group idle. */
+static tess_status count_clusters(cuda_device *self, cuda_kernel *kernel, sentence *why) {
+    const launch_shape *shape = &kernel->shape;
+    cu_launch_config config = {.grid = {(unsigned)(kernel->at_once / shape->cluster * shape->cluster), 1, 1},
+                               .block = {(unsigned)shape->block_x, (unsigned)shape->block_y, 1},
+                               .shared = (unsigned)shape->shared};
+    int clusters;
+    if (!driver.cuOccupancyMaxActiveClusters) return TESS_OK;
+    CUDA(self, cuOccupancyMaxActiveClusters, &clusters, kernel->function, &config);
+    if (clusters > 0) kernel->at_once = (int64_t)clusters * shape->cluster;
+    return TESS_OK;
+}
+
 /* A kernel whose blocks walk over tiles has as many as the card runs at once. */
 static tess_status count_blocks(cuda_device *self, cuda_kernel *kernel, sentence *why) {
     const launch_shape *shape = &kernel->shape;
@@ -64,7 +77,7 @@ static tess_status count_blocks(cuda_device *self, cuda_kernel *kernel, sentence
     CUDA(self, cuOccupancyMaxActiveBlocksPerMultiprocessor, &each, kernel->function,
          shape->block_x * shape->block_y, (size_t)shape->shared);
     kernel->at_once = (int64_t)each * self->facts->gpu.sms;
-    return TESS_OK;
+    return shape->cluster > 1 ? count_clusters(self, kernel, why) : TESS_OK;
 }
 
 static tess_status load_kernel(cuda_device *self, cuda_kernel *kernel, tess_type in, sentence *why) {

@@ -67,3 +67,12 @@ CU(cuLaunchKernelEx, const config *c, struct standin_function *function, void **
     return standin_leave(
         standin_launch(function, c->grid, c->block, c->shared, overlaps, c->stream, arguments));
 }
+
+/* As on a card whose groups of multiprocessors have room for three. */
+CU(cuOccupancyMaxActiveClusters, int *clusters, struct standin_function *function, const config *c) {
+    (void)function;
+    CALL(1);
+    if (c->grid[0] == 0 || c->block[0] == 0) return standin_leave(INVALID_VALUE);
+    *clusters = 3;
+    return standin_leave(SUCCESS);
+}
