@@ -51,6 +51,17 @@ static void permit_as_usual(int fd) {
     (void)fchmod(fd, 0666 & ~mask);
 }
 
+/* An error of an earlier write is not one of the last. */
+static bool write_and_close(FILE *stream, printer *print, const void *data) {
+    errno = 0;
+    print(data, stream);
+    bool good = fflush(stream) == 0 && !ferror(stream);
+    int why = errno != 0 ? errno : EIO;
+    good = fclose(stream) == 0 && good;
+    if (!good) errno = why;
+    return good;
+}
+
 static bool write_aside(const char *target, printer *print, const void *data) {
     char aside[PATH_MAX + 16];
     snprintf(aside, sizeof aside, "%s.XXXXXX", target);
@@ -63,9 +74,7 @@ static bool write_aside(const char *target, printer *print, const void *data) {
         return false;
     }
     permit_as_usual(fd);
-    print(data, stream);
-    bool good = fflush(stream) == 0 && !ferror(stream);
-    good = fclose(stream) == 0 && good;
+    bool good = write_and_close(stream, print, data);
     good = good && rename(aside, target) == 0;
     int why = errno;
     if (!good) unlink(aside);
@@ -76,8 +85,7 @@ static bool write_aside(const char *target, printer *print, const void *data) {
 static bool write_special(const char *path, printer *print, const void *data) {
     FILE *stream = fopen(path, "we");
     if (stream == NULL) return false;
-    print(data, stream);
-    return fclose(stream) == 0;
+    return write_and_close(stream, print, data);
 }
 
 bool output_write_file(const char *path, printer *print, const void *data) {

@@ -23,36 +23,55 @@ excerpt() {
     else grep -E -A 4 'FAIL|not so:' "$1" | head -n 60; echo ...; tail -n 10 "$1"; fi
 }
 
-# runner NAME COMMAND...
-runner() {
+# measure NAME COMMAND...: runs it; what it said is in its log, how it ended and how long it took in NAME.ended.
+measure() {
     name=$1
     shift
-    log=$BUILD/tests/$name.log
-    printf '%-10s' "$name"
     start=$(date +%s)
-    "$@" >"$log" 2>&1 </dev/null
-    status=$?
-    seconds=$(($(date +%s) - start))
+    "$@" >"$BUILD/tests/$name.log" 2>&1 </dev/null
+    echo "$? $(($(date +%s) - start)) $*" >"$BUILD/tests/$name.ended"
+}
+
+# show NAME: a line for what was measured, and more if something failed.
+show() {
+    name=$1
+    log=$BUILD/tests/$name.log
+    read -r status seconds command <"$BUILD/tests/$name.ended"
     line=" $(grep -E '[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)"
     p=$(count "$line" passed)
     f=$(count "$line" failed)
     s=$(count "$line" skipped)
     problem=
     if [ "$line" = " " ]; then problem="it printed no counts (exit code $status)"; f=1
-    elif [ $status -ne 0 ] && [ "$f" -eq 0 ]; then problem="exit code $status though nothing failed"; f=1
-    elif [ $status -eq 0 ] && [ "$f" -ne 0 ]; then problem="exit code 0 though something failed"; fi
+    elif [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then problem="exit code $status though nothing failed"; f=1
+    elif [ "$status" -eq 0 ] && [ "$f" -ne 0 ]; then problem="exit code 0 though something failed"; fi
     passed=$((passed + p))
     failed=$((failed + f))
     skipped=$((skipped + s))
     tail=
     [ "$s" -eq 0 ] || tail=", $s skipped"
-    printf ' %6d passed, %d failed%s  (%d s)\n' "$p" "$f" "$tail" "$seconds"
+    printf '%-10s %6d passed, %d failed%s  (%d s)\n' "$name" "$p" "$f" "$tail" "$seconds"
     grep -E '^ *skip' "$log" | sed 's/^/    /'
     if [ "$f" -ne 0 ]; then
         [ -z "$problem" ] || echo "    $name: $problem"
         excerpt "$log" | sed 's/^/    /'
-        echo "    all of it: $log; again: $*"
+        echo "    all of it: $log; again: $command"
     fi
+}
+
+# runner NAME COMMAND...
+runner() {
+    measure "$@"
+    show "$1"
+}
+
+# both NAME NAME: tests/NAME.sh of two runners that keep one core busy each, side by side.
+both() {
+    measure "$1" sh "tests/$1.sh" "$BUILD" &
+    measure "$2" sh "tests/$2.sh" "$BUILD"
+    wait
+    show "$1"
+    show "$2"
 }
 
 # The unit tests, every other one in a process of its own: most of them keep one core busy.
@@ -124,10 +143,8 @@ runner libraries sh tests/libraries.sh "$BUILD"
 runner standin env TESSERA_DEVICE=cuda TESSERA_LIBRARY_PATH="$BUILD/tests/standin" \
     TESSERA_CACHE_DIR="$BUILD/tests/standin/cache" "$BUILD/tests/tests" gpu
 runner cuda sh tests/cuda.sh "$BUILD"
-runner sim sh tests/sim.sh "$BUILD"
-runner counters sh tests/counters.sh "$BUILD"
-runner explain sh tests/explain.sh "$BUILD"
-runner report sh tests/report.sh "$BUILD"
+both sim counters
+both explain report
 runner demo sh tests/demo.sh "$BUILD"
 runner examples sh tests/run.sh examples
 runner symbols sh tests/symbols.sh
