@@ -83,7 +83,7 @@ bool explain_is_rung(const tess_kernel_info *kernel, const explain_case *asked) 
     if (rounds && (asked->compute == TESS_COMPUTE_DEFAULT || asked->compute == TESS_COMPUTE_F32_STRICT))
         return false;
     return strncmp(kernel->name, "vector", 6) != 0 && strstr(kernel->types, types) != NULL &&
-           kernels_is_simulated(kernel);
+           kernels_is_counted(kernel);
 }
 
 bool explain_ladder_add(table *t, const explain_case *asked) {

@@ -95,7 +95,7 @@ static void compile(explain_rung *r) {
     }
 }
 
-/* What is known of a kernel that is not simulated: what the compiler says of it. False, after a sentence, if it cannot be
+/* What is known of a kernel that is not counted: what the compiler says of it. False, after a sentence, if it cannot be
  * compiled with these parameters. */
 static bool compile_uncounted(explain_rung *r) {
     const explain_case *c = r->asked;
@@ -128,15 +128,14 @@ static void predict(explain_rung *r) {
     r->predicted = model_predict(&in, &r->model);
 }
 
-/* Counters, registers and a rate; without the first and the last for a kernel that the simulator cannot run. */
+/* Counters, registers and a rate; without the first and the last for a kernel that the simulator cannot count. */
 static bool examine(explain_rung *r) {
-    bool simulated = kernels_is_simulated(&r->info);
     if (count(r) == TESS_OK) {
         compile(r);
         predict(r);
         return true;
     }
-    if (simulated) {
+    if (kernels_is_counted(&r->info)) {
         say_error("%s", tess_error(r->asked->ctx));
         return false;
     }

@@ -147,6 +147,10 @@ void kernels_keep_simulated(kernels_list *list) {
     list->count = kept;
 }
 
+bool kernels_is_counted(const tess_kernel_info *kernel) {
+    return kernels_is_simulated(kernel) && strncmp(kernel->name, "split_", 6) != 0;
+}
+
 static bool add_from(kernels_list *list, const char *family, int least_number, bool tensor) {
     tess_kernel_info kernel;
     for (int i = 0; i < tess_count_kernels(); i++) {

@@ -37,6 +37,8 @@ bool kernels_is_tensor(const tess_kernel_info *kernel);
 /* Whether the simulator can run it: not what one architecture alone has. And the list without those that it cannot. */
 bool kernels_is_simulated(const tess_kernel_info *kernel);
 void kernels_keep_simulated(kernels_list *list);
+/* Whether what it does can be counted without its data: not if it multiplies what other kernels make of that. */
+bool kernels_is_counted(const tess_kernel_info *kernel);
 /* Whether it stands for the peers of --peer. */
 bool kernels_is_peer(const tess_kernel_info *kernel);
 /* The family of a device by its name, without opening it: "cuda:1" is a gpu. */

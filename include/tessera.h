@@ -322,7 +322,8 @@ TESS_API tess_status tess_run(tess_plan *plan, double alpha, const tess_matrix *
                               double beta, const tess_matrix *C);
 
 /* The kernel's name; its parameters, as options.params takes them; and a sentence: which kernel, with which
- * parameters, on what, and why. All are valid as long as the plan. */
+ * parameters, on what, and why. If the last rows or columns of C have a kernel of their own, only the sentence
+ * names it. All are valid as long as the plan. */
 TESS_API const char *tess_plan_kernel(const tess_plan *plan);
 TESS_API const char *tess_plan_params(const tess_plan *plan);
 TESS_API const char *tess_plan_sentence(const tess_plan *plan);

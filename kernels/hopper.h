@@ -203,13 +203,6 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 
 /* ---- Tiles ---- */
 
-/* Tile number `at` of `rows`×`cols`: groups of so many rows, column by column, so that the tiles in flight at one
- * time form a compact part of C. */
-DEVICE void tile_of(int at, int rows, int cols, int group, int *row, int *col) {
-    int first = at / (group * cols) * group, height = rows - first < group ? rows - first : group;
-    int within = at - first * cols;
-    *col = within / height;
-    *row = first + within % height;
-}
+#include "raster.h"
 
 #endif

@@ -9,7 +9,8 @@
  *   gemm                                the product; begin(g) gives that of this block's batch index
  *   store(g, row, col, sum)             C[row][col] = alpha*sum + beta*C[row][col]
  *   VECTOR_TYPE(name, element, count)   a type that is moved by one instruction
- *   cp_async, cp_commit, cp_wait        copies from global to shared memory that run beside the arithmetic
+ *   cp_async, cp_commit, cp_wait        copies from global to shared memory that run beside the arithmetic (cp_async_first:
+ *                                       of which a part is there)
  *
  * Multiply-adds are written FMA and nothing else is fused, so that all compilers give the same bits. */
 #ifndef PORT_H
@@ -88,20 +89,23 @@ DEVICE unsigned bits_of_float(float value) {
     return __float_as_uint(value);
 }
 
-/* Queues a copy of 4, 8 or 16 bytes from global to shared memory, or of zeros where `there` is 0. `bytes` must be
- * a constant. */
-DEVICE void cp_async(void *to, const void *from, int bytes, int there) {
+/* Queues a copy of 4, 8 or 16 bytes from global to shared memory, of which only the first are `present`: zeros for
+ * the others, which are not read. `bytes` must be a constant. */
+DEVICE void cp_async_first(void *to, const void *from, int bytes, int present) {
     unsigned shared = (unsigned)__cvta_generic_to_shared(to);
-    int size = there ? bytes : 0;
     if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(size)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(present)
                      : "memory");
     else if (bytes == 8)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared), "l"(from), "r"(size)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared), "l"(from), "r"(present)
                      : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(from), "r"(size)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(from), "r"(present)
                      : "memory");
+}
+/* All of them, or zeros where `there` is 0. */
+DEVICE void cp_async(void *to, const void *from, int bytes, int there) {
+    cp_async_first(to, from, bytes, there ? bytes : 0);
 }
 /* Closes the group of copies queued since the last; waits until all but the newest `pending` groups have
  * arrived, where `pending` must be a constant. */

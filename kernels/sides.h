@@ -45,5 +45,9 @@ DEVICE int groups_of(const split_side *side, int size) {
 DEVICE const float *line_of(const split_side *side, int product, int line) {
     return side->from + product * side->batch + line * side->line;
 }
+/* split_pack has written kept parts anew if they were for another way. */
+DEVICE void note_way(const split_side *side, int way) {
+    if (side->kept) *side->kept = way;
+}
 
 #endif

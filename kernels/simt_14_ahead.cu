@@ -9,8 +9,8 @@
  * next:    a small product has too few tiles for all multiprocessors, and a block too few warps for one
  *
  * A step is WIDTH elements of k. Its operands of B are all in registers; those of A come ROWS rows at a time, so that
- * both sets together leave room for the sums. Columns are taken to and fro: where the row changes, the column stays, and
- * the multiply-add reads two registers from their file instead of three.
+ * both sets together leave room for the sums. Columns are taken to and fro, in an order that spares the ports of the
+ * register file.
  */
 #ifndef BM
 #define BM 128 /* rows of C of a block */
@@ -37,7 +37,10 @@
 #define BLOCKS 1 /* blocks that must fit a multiprocessor at once, which limits the registers of each */
 #endif
 #ifndef VEC
-#define VEC 4 /* elements of one global access; 1 where rows are not aligned to 16 bytes */
+#define VEC 4 /* elements of one copy of A and B; 1 where their rows are not aligned to 16 bytes */
+#endif
+#ifndef CVEC
+#define CVEC 4 /* elements of one access to C; 1 where its rows are not aligned to 16 bytes */
 #endif
 #define WIDTH ((int)(16 / sizeof(acc_t))) /* elements of a 128-bit access to shared memory, and of a step */
 enum {
@@ -52,7 +55,7 @@ enum {
     STEPS = BK / WIDTH,
     TURNS = TM / ROWS /* of a step */
 };
-VECTOR_TYPE(part, in_t, VEC);
+VECTOR_TYPE(part, out_t, CVEC);
 VECTOR_TYPE(piece, acc_t, 16 / sizeof(acc_t));
 
 /* What this thread copies of every stage: from where, and the way to its next row. */
@@ -78,20 +81,24 @@ DEVICE void copy_inside(acc_t *stage, source from, int tid) {
         cp_async(b + i * LDB_S, from.b, VEC * sizeof(acc_t), 1);
 }
 
-/* The same at an edge. Rows and columns beyond the last are read as others that are there: what is made of them is not
- * stored. Beyond k there are zeros, and nothing is read. */
-DEVICE void copy_edge(acc_t *stage, source from, const gemm *g, int row_tile, int k_tile, int tid) {
-    int k = tid % (BK / VEC) * VEC, b_left = g->k - k_tile - tid / (BN / VEC);
-    acc_t *a = stage + tid / (BK / VEC) * LDA_S + k,
-          *b = stage + BM * LDA_S + tid / (BN / VEC) * LDB_S + tid % (BN / VEC) * VEC;
+/* The bytes of a vector that are there, if `left` elements are. */
+DEVICE int bytes_of(int left) {
+    return (left < 0 ? 0 : left < VEC ? left : VEC) * (int)sizeof(acc_t);
+}
+
+/* The same at an edge: so many rows of A, columns of B and so much of k are left. Beyond them there are zeros, and nothing
+ * is read. */
+DEVICE void copy_edge(acc_t *stage, source from, int rows, int cols, int depth, int tid) {
+    int a_row = tid / (BK / VEC), a_k = tid % (BK / VEC) * VEC, b_k = tid / (BN / VEC),
+        b_col = tid % (BN / VEC) * VEC;
+    acc_t *a = stage + a_row * LDA_S + a_k, *b = stage + BM * LDA_S + b_k * LDB_S + b_col;
+    int a_bytes = bytes_of(depth - a_k), b_bytes = bytes_of(cols - b_col);
     UNROLL_BY(2)
-    for (int i = 0; i < BM; i += A_ROWS) {
-        int row = row_tile + tid / (BK / VEC) + i, there = row < g->m ? row : g->m - 1;
-        cp_async(a + i * LDA_S, g->a + there * g->lda + k_tile + k, VEC * sizeof(acc_t), k_tile + k < g->k);
-    }
+    for (int i = 0; i < BM; i += A_ROWS, from.a += from.a_step)
+        cp_async_first(a + i * LDA_S, from.a, VEC * sizeof(acc_t), a_row + i < rows ? a_bytes : 0);
     UNROLL_BY(2)
     for (int i = 0; i < BK; i += B_ROWS, from.b += from.b_step)
-        cp_async(b + i * LDB_S, from.b, VEC * sizeof(acc_t), i < b_left);
+        cp_async_first(b + i * LDB_S, from.b, VEC * sizeof(acc_t), b_k + i < depth ? b_bytes : 0);
 }
 
 DEVICE void read_a(piece a[ROWS], const acc_t *a_first, int row, int k) {
@@ -105,6 +112,17 @@ DEVICE void read_b(acc_t b[WIDTH][TN], const acc_t *b_first, int number, int k) 
     *(piece *)&b[d][j] = *(const piece *)&b_first[(k + d) * LDB_S + 8 * j];
 }
 
+/* The column that is taken at this turn. To and fro: where the row changes, the column stays, and its element of B is still
+ * at hand. A multiply-add that reads two registers of one of the two banks waits a cycle: A's element lies in bank d % 2,
+ * the sum in that which B's element does not lie in, and with even columns at both ends for even d, and odd ones for odd,
+ * these two differ where the row changes. Elements of 8 bytes lie in both banks. */
+DEVICE int column_of(int d, int row, int turn) {
+    if (WIDTH < 4) return (row + d) % 2 ? TN - 1 - turn : turn;
+    int at = row % 2 ? TN - 1 - turn : turn;
+    if (d % 2) return at < 2 ? 1 - at : at;
+    return at < TN - 2 ? at : 2 * TN - 3 - at;
+}
+
 DEVICE void multiply_rows(acc_t sums[ROWS][TN], const piece a[ROWS], acc_t b[WIDTH][TN]) {
     UNROLL
     for (int d = 0; d < WIDTH; d++) {
@@ -112,7 +130,7 @@ DEVICE void multiply_rows(acc_t sums[ROWS][TN], const piece a[ROWS], acc_t b[WID
         for (int i = 0; i < ROWS; i++) {
             UNROLL
             for (int turn = 0; turn < TN; turn++) {
-                int j = (i + d) % 2 ? TN - 1 - turn : turn;
+                int j = column_of(d, i, turn);
                 sums[i][j] = FMA(a[i].at[d], b[d][j], sums[i][j]);
             }
         }
@@ -138,13 +156,13 @@ DEVICE void multiply_step(acc_t sums[TM][TN], fragments *f, int step, const acc_
 
 DEVICE void store_piece(const gemm *g, int row, int col_first, const acc_t *sums) {
     UNROLL
-    for (int j = 0; j < WIDTH; j += VEC) {
+    for (int j = 0; j < WIDTH; j += CVEC) {
         int col = col_first + j;
         if (row >= g->m || col >= g->n) continue;
         part *c = (part *)&g->c[row * g->ldc + col], p = {{0}};
         if (g->beta.value != 0) p = *c;
         UNROLL
-        for (int v = 0; v < VEC; v++) p.at[v] = scaled(g, sums[j + v], &p.at[v]);
+        for (int v = 0; v < CVEC; v++) p.at[v] = scaled(g, sums[j + v], &p.at[v]);
         *c = p;
     }
 }
@@ -157,9 +175,9 @@ KERNEL2(THREADS, BLOCKS) simt_14_ahead(gemm whole) {
     int lane_row = lane % 2 + lane / 16 * 2, lane_col = lane / 2 % 8;
     int row_first = warp / (BN / WN) * WM + lane_row, col_first = warp % (BN / WN) * WN + lane_col * WIDTH;
     int tiles = (g.k + BK - 1) / BK, inside = row_tile + BM <= g.m && col_tile + BN <= g.n ? g.k / BK : 0;
-    int col = col_tile + tid % (BN / VEC) * VEC;
     source from = {g.a + (row_tile + tid / (BK / VEC)) * g.lda + tid % (BK / VEC) * VEC,
-                   g.b + tid / (BN / VEC) * g.ldb + (col < g.n ? col : 0), A_ROWS * g.lda, B_ROWS * g.ldb};
+                   g.b + tid / (BN / VEC) * g.ldb + col_tile + tid % (BN / VEC) * VEC, A_ROWS * g.lda,
+                   B_ROWS * g.ldb};
     acc_t sums[TM][TN] = {{0}};
     fragments f;
     UNROLL_BY(1)
@@ -167,7 +185,7 @@ KERNEL2(THREADS, BLOCKS) simt_14_ahead(gemm whole) {
         if (t < inside)
             copy_inside(stages + t * STAGE, from, tid);
         else if (t < tiles)
-            copy_edge(stages + t * STAGE, from, &g, row_tile, t * BK, tid);
+            copy_edge(stages + t * STAGE, from, g.m - row_tile, g.n - col_tile, g.k - t * BK, tid);
         cp_commit();
         from.a += BK;
         from.b += BK * g.ldb;
@@ -191,7 +209,7 @@ KERNEL2(THREADS, BLOCKS) simt_14_ahead(gemm whole) {
         if (ahead < inside)
             copy_inside(stages + place * STAGE, from, tid);
         else if (ahead < tiles)
-            copy_edge(stages + place * STAGE, from, &g, row_tile, ahead * BK, tid);
+            copy_edge(stages + place * STAGE, from, g.m - row_tile, g.n - col_tile, g.k - ahead * BK, tid);
         cp_commit();
         from.a += BK;
         from.b += BK * g.ldb;

@@ -39,7 +39,10 @@
 #define BLOCKS 1 /* blocks that must fit a multiprocessor at once, which limits the registers of each */
 #endif
 #ifndef VEC
-#define VEC 4 /* elements of one global access; 1 where rows are not aligned to 16 bytes */
+#define VEC 4 /* elements of one copy of A and B; 1 where their rows are not aligned to 16 bytes */
+#endif
+#ifndef CVEC
+#define CVEC 4 /* elements of one access to C; 1 where its rows are not aligned to 16 bytes */
 #endif
 #define WIDTH ((int)(16 / sizeof(acc_t))) /* elements of a 128-bit access to shared memory, and of a step */
 enum {
@@ -57,7 +60,7 @@ enum {
     STEPS = BK / WIDTH,
     TURNS = TM / ROWS /* of a step */
 };
-VECTOR_TYPE(part, in_t, VEC);
+VECTOR_TYPE(part, out_t, CVEC);
 VECTOR_TYPE(piece, acc_t, 16 / sizeof(acc_t));
 
 /* What this thread copies of every stage: from where, and the way to its next row. */
@@ -83,20 +86,24 @@ DEVICE void copy_inside(acc_t *stage, source from, int tid) {
         cp_async(b + i * LDB_S, from.b, VEC * sizeof(acc_t), 1);
 }
 
-/* The same at an edge. Rows and columns beyond the last are read as others that are there: what is made of them is not
- * stored. Beyond k there are zeros, and nothing is read. */
-DEVICE void copy_edge(acc_t *stage, source from, const gemm *g, int row_tile, int k_tile, int tid) {
-    int k = tid % (DEPTH / VEC) * VEC, b_left = g->k - k_tile - tid / (BN / VEC);
-    acc_t *a = stage + tid / (DEPTH / VEC) * LDA_S + k,
-          *b = stage + BM * LDA_S + tid / (BN / VEC) * LDB_S + tid % (BN / VEC) * VEC;
+/* The bytes of a vector that are there, if `left` elements are. */
+DEVICE int bytes_of(int left) {
+    return (left < 0 ? 0 : left < VEC ? left : VEC) * (int)sizeof(acc_t);
+}
+
+/* The same at an edge: so many rows of A, columns of B and so much of k are left. Beyond them there are zeros, and nothing
+ * is read. */
+DEVICE void copy_edge(acc_t *stage, source from, int rows, int cols, int depth, int tid) {
+    int a_row = tid / (DEPTH / VEC), a_k = tid % (DEPTH / VEC) * VEC, b_k = tid / (BN / VEC),
+        b_col = tid % (BN / VEC) * VEC;
+    acc_t *a = stage + a_row * LDA_S + a_k, *b = stage + BM * LDA_S + b_k * LDB_S + b_col;
+    int a_bytes = bytes_of(depth - a_k), b_bytes = bytes_of(cols - b_col);
     UNROLL_BY(2)
-    for (int i = 0; i < BM; i += A_ROWS) {
-        int row = row_tile + tid / (DEPTH / VEC) + i, there = row < g->m ? row : g->m - 1;
-        cp_async(a + i * LDA_S, g->a + there * g->lda + k_tile + k, VEC * sizeof(acc_t), k_tile + k < g->k);
-    }
+    for (int i = 0; i < BM; i += A_ROWS, from.a += from.a_step)
+        cp_async_first(a + i * LDA_S, from.a, VEC * sizeof(acc_t), a_row + i < rows ? a_bytes : 0);
     UNROLL_BY(2)
     for (int i = 0; i < DEPTH; i += B_ROWS, from.b += from.b_step)
-        cp_async(b + i * LDB_S, from.b, VEC * sizeof(acc_t), i < b_left);
+        cp_async_first(b + i * LDB_S, from.b, VEC * sizeof(acc_t), b_k + i < depth ? b_bytes : 0);
 }
 
 DEVICE void read_a(piece a[ROWS], const acc_t *a_first, int row, int k) {
@@ -143,13 +150,13 @@ DEVICE void multiply_step(acc_t sums[TM][TN], fragments *f, int step, const acc_
 
 DEVICE void store_piece(const gemm *g, int row, int col_first, const acc_t *sums) {
     UNROLL
-    for (int j = 0; j < WIDTH; j += VEC) {
+    for (int j = 0; j < WIDTH; j += CVEC) {
         int col = col_first + j;
         if (row >= g->m || col >= g->n) continue;
         part *c = (part *)&g->c[row * g->ldc + col], p = {{0}};
         if (g->beta.value != 0) p = *c;
         UNROLL
-        for (int v = 0; v < VEC; v++) p.at[v] = scaled(g, sums[j + v], &p.at[v]);
+        for (int v = 0; v < CVEC; v++) p.at[v] = scaled(g, sums[j + v], &p.at[v]);
         *c = p;
     }
 }
@@ -187,9 +194,9 @@ KERNEL2(THREADS, BLOCKS) simt_15_split(gemm whole) {
     int row_first = warp / (BN / WN) * WM + lane_row, col_first = warp % (BN / WN) * WN + lane_col * WIDTH;
     int tiles = (g.k + DEPTH - 1) / DEPTH,
         inside = row_tile + BM <= g.m && col_tile + BN <= g.n ? g.k / DEPTH : 0;
-    int col = col_tile + tid % (BN / VEC) * VEC;
     source from = {g.a + (row_tile + tid / (DEPTH / VEC)) * g.lda + tid % (DEPTH / VEC) * VEC,
-                   g.b + tid / (BN / VEC) * g.ldb + (col < g.n ? col : 0), A_ROWS * g.lda, B_ROWS * g.ldb};
+                   g.b + tid / (BN / VEC) * g.ldb + col_tile + tid % (BN / VEC) * VEC, A_ROWS * g.lda,
+                   B_ROWS * g.ldb};
     acc_t sums[TM][TN] = {{0}};
     fragments f;
     await_last_kernel();
@@ -198,7 +205,7 @@ KERNEL2(THREADS, BLOCKS) simt_15_split(gemm whole) {
         if (t < inside)
             copy_inside(stages + t * STAGE, from, tid);
         else if (t < tiles)
-            copy_edge(stages + t * STAGE, from, &g, row_tile, t * DEPTH, tid);
+            copy_edge(stages + t * STAGE, from, g.m - row_tile, g.n - col_tile, g.k - t * DEPTH, tid);
         cp_commit();
         from.a += DEPTH;
         from.b += DEPTH * g.ldb;
@@ -222,7 +229,7 @@ KERNEL2(THREADS, BLOCKS) simt_15_split(gemm whole) {
         if (ahead < inside)
             copy_inside(stages + place * STAGE, from, tid);
         else if (ahead < tiles)
-            copy_edge(stages + place * STAGE, from, &g, row_tile, ahead * DEPTH, tid);
+            copy_edge(stages + place * STAGE, from, g.m - row_tile, g.n - col_tile, g.k - ahead * DEPTH, tid);
         cp_commit();
         from.a += DEPTH;
         from.b += DEPTH * g.ldb;

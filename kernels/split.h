@@ -145,6 +145,20 @@ DEVICE void multiply_fp16x3(float totals[BN / 2], room r, ring *at, int chunks, 
         SPLIT_WGMMA("bf16", sums, (a) + 6, (b) + 6, 1); \
     } while (0)
 
+/* Whether sums of bf16 begin with what was rounded off before. Wider tiles leave no registers for it. */
+enum { KEEPS_REST = BN <= 128 };
+
+/* Adds them, and leaves what that rounded off in their place: the next chunk's begin with it. */
+DEVICE void add_sums_keep_rest(float totals[BN / 2], float sums[BN / 2]) {
+    UNROLL
+    for (int i = 0; i < BN / 2; i++) {
+        float before = totals[i];
+        totals[i] += sums[i];
+        sums[i] -= totals[i] - before;
+        if (sums[i] - sums[i] != 0) sums[i] = 0; /* a total may be infinite */
+    }
+}
+
 /* All of k in bf16: of every chunk six of nine products of parts, the small ones first. */
 DEVICE void multiply_bf16x6(float totals[BN / 2], room r, ring *at, int chunks, int consumer) {
     const tiles first = {wgmma_tile(r.stages + consumer * CHUNK, 0), wgmma_tile(r.stages + A_BYTES, 0)};
@@ -161,7 +175,7 @@ DEVICE void multiply_bf16x6(float totals[BN / 2], room r, ring *at, int chunks, 
             advance(at);
         }
         wgmma_fence();
-        MULTIPLY_PARTS(sums, t[0].a, t[1].b, 0);
+        MULTIPLY_PARTS(sums, t[0].a, t[1].b, KEEPS_REST ? chunk : 0);
         MULTIPLY_PARTS(sums, t[1].a, t[0].b, 1);
         wgmma_commit();
         MULTIPLY_PARTS(sums, t[2].a, t[2].b, 1);
@@ -176,7 +190,10 @@ DEVICE void multiply_bf16x6(float totals[BN / 2], room r, ring *at, int chunks, 
         WGMMA_PIN(sums);
         release(r.empty + 8 * used[1]);
         release(r.empty + 8 * used[2]);
-        add_sums(totals, sums);
+        if (KEEPS_REST)
+            add_sums_keep_rest(totals, sums);
+        else
+            add_sums(totals, sums);
     }
 }
 
@@ -234,11 +251,6 @@ DEVICE void consume(const split_gemm *all, room r, int chunks, int way, int rank
 }
 
 #include "plain.h"
-
-/* split_pack has written kept parts anew if they were for another way. */
-DEVICE void note_way(const split_side *side, int way) {
-    if (side->kept) *side->kept = way;
-}
 
 /* The whole kernel; `least_way` is the first that it has. */
 DEVICE void split_product(const split_gemm *all, const void *memory, int least_way) {

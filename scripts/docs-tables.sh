@@ -146,7 +146,8 @@ beside() {
             sub(/^auto:/, "", name)
             if (of("params") != "") name = name " " of("params")
             shape = of("m") == of("n") && of("n") == of("k") ? of("m") "³" : of("m") "×" of("n") "×" of("k")
-            printf "| %s, %s%s | %s | %s | %s | %s | %s |\n", name, of("type"), of("compute") == "tf32" ? " as TF32" : "", shape, of("layout"),
+            how = (of("compute") == "tf32" ? " as TF32" : "") (of("mode") == "sustained" ? ", sustained" : "")
+            printf "| %s, %s%s | %s | %s | %s | %s | %s |\n", name, of("type"), how, shape, of("layout"),
                    cell(of("gflops") / 1000, "%.0f"), of("peer_gflops") == "" ? "–" : cell(of("peer_gflops") / 1000, "%.0f"),
                    cell(of("ratio"), "%.2f")
         }'
@@ -175,6 +176,25 @@ table_hopper() {
     beside tensor.csv 'of("kernel") ~ /^auto:/ && of("m") % 1024 == 0' 'kernel, type'
 }
 table_awkward() { beside tensor.csv 'of("kernel") ~ /^auto:/ && of("m") % 1024 != 0' 'kernel, type'; }
+
+# f32 by multiply-adds alone, as the planner takes it; and single calls, which plan, launch and wait.
+table_strict() {
+    echo '| m×n×k | kernel | time | TFLOPS | cuBLAS | ratio | one call | of cuBLAS |'
+    echo '|---|---|---|---|---|---|---|---|'
+    results_rows true-fp32.csv '
+        function micro(ms) { return ms == "" ? "–" : ms * 1000 < 100 ? sprintf("%.1f µs", ms * 1000) : sprintf("%.0f µs", ms * 1000) }
+        {
+            shape = of("m") == of("n") && of("n") == of("k") ? of("m") "³" : of("m") "×" of("n") "×" of("k")
+            if (of("kernel") == "cublas") { theirs[shape] = of("call_ms"); next }
+            name = of("kernel")
+            sub(/^auto:/, "", name)
+            order[++count] = shape
+            line[shape] = "| " shape " | " name " | " micro(of("time_ms")) " | " cell(of("gflops") / 1000, "%.3g") " | " \
+                cell(of("peer_gflops") / 1000, "%.3g") " | " cell(of("ratio"), "%.2f")
+            ours[shape] = of("call_ms")
+        }
+        END { for (i = 1; i <= count; i++) print line[order[i]] " | " micro(ours[order[i]]) " | " micro(theirs[order[i]]) " |" }'
+}
 
 # ---- How numbers are taken ----
 

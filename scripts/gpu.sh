@@ -160,6 +160,12 @@ verify_list() {
             simt_15_split:BM=16,BN=32,TM=4,TN=4,SPLIT=8 simt_15_split:BM=64,BN=64,SPLIT=4; do
             echo "4-$variant ${variant%%:*} --params ${variant#*:} --type $types --count 8 --seed $seed"
         done
+        # The planner's, of which large products are made, and those in two parts.
+        for variant in simt_14_ahead:BM=256,BK=16,ROWS=1 simt_14_ahead:BM=256,BK=32,ROWS=2,STAGES=3 simt_14_ahead:BK=16,ROWS=1 \
+            simt_15_split:BM=64,SPLIT=4,BK=16,ROWS=1,STAGES=3 simt_15_split:BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=2,STAGES=3; do
+            echo "4-$variant ${variant%%:*} --params ${variant#*:} --type f32 --count 8 --max-size 400 --seed $seed"
+        done
+        echo "5-rest auto --type f32 --compute f32-strict --alpha 2 --beta 1 --batch 1 --shape 4226x256x100,128x8452x100,4225x255x101 --seed $seed"
     fi
     if has_family mma; then
         echo "2-staged-tensor auto --type f16,bf16:f32,i8 --count 8 --transfers --seed $seed"
@@ -295,6 +301,8 @@ run_strict() {
     climb --sizes 32,64,128,256,512,1000,1024,2048 --mode burst
     climb --sizes 3000,4095,4096 --shape 4097x4099x4101 --mode burst --no-verify
     climb --sizes 8192,16384 --mode burst --no-verify --samples 5
+    # How long a single call takes there.
+    bench 0 --type f32 --sizes 32,64,128,256,512,1000,1024 --no-verify --min-time 0 --samples 3 --csv "$out/true-fp32.csv" --append || bad=1
     return $bad
 }
 # Kernels for tensor cores take seconds to compile, each type and order anew: all cores do that first. What they compile is kept.
@@ -361,6 +369,8 @@ auto --type bf16 --layout tn --no-verify --sizes 4096,8192
 auto --type bf16 --layout tt --no-verify --sizes 4096,8192
 auto --type bf16 --no-verify --sizes 4090:4104:1
 auto --type bf16,bf16:f32,f16,f16:f32 --no-verify --sizes 16384
+auto --type f32 --compute tf32 --layout nt --no-verify --sizes 16384
+auto --type bf16 --no-verify --mode sustained --sizes 4096,8192
 CASES
 }
 run_tensor() {
@@ -371,12 +381,13 @@ run_tensor() {
     bad=0
     [ "$from" -gt 1 ] || rm -f "$out/tensor.csv"
     tensor_cases | tail -n "+$from" >"$scratch/cases"
-    grep -v 16384 "$scratch/cases" |
+    grep -v -e 16384 -e sustained "$scratch/cases" |
         awk '{ print "c-" NR " " $0 " --no-verify --peer none --samples 1 --min-time 0" }' | all_at_once bench
     while read -r case; do
+        case $case in *--mode*) mode= ;; *) mode='--mode burst --samples 15' ;; esac
         set -f # the patterns are the command's
         # shellcheck disable=SC2086
-        bench --csv "$out/tensor.csv" --append --peer cublas --mode burst --samples 15 $case </dev/null || bad=1
+        bench --csv "$out/tensor.csv" --append --peer cublas $mode $case </dev/null || bad=1
         set +f
     done <"$scratch/cases"
     return $bad

@@ -37,6 +37,13 @@ typedef struct line_matrix {
     int64_t lines, k, line, step; /* from one line, and element along k, to the next */
 } line_matrix;
 
+/* The part of C that a plan's kernel does not compute: rows below its first ones, or columns right of them. */
+typedef struct plan_rest {
+    const kernel_row *kernel; /* NULL: there is none */
+    int64_t params[REGISTRY_PARAMS];
+    int64_t rows, cols; /* of C that come before it: all of them in one direction */
+} plan_rest;
+
 /* A decision: this kernel, these parameters, for this reason. The device fills `entry`, `params` (those still
  * 0) and `threads`. */
 typedef struct plan {
@@ -49,6 +56,7 @@ typedef struct plan {
     const char *reason;
     char route[256]; /* what happens to views the kernel does not take as they are; "": nothing */
     int less_exact;  /* what the problem's compute mode allows beyond f32 is made use of */
+    plan_rest rest;
     struct tess_operand *prepared[2]; /* A and B, if they are */
 } plan;
 
@@ -57,6 +65,12 @@ typedef struct plan {
 typedef struct choice {
     const char *kernel, *params, *reason;
 } choice;
+
+/* What it would run for the rest of C, if that is better computed apart; kernel NULL: there is no rest. */
+typedef struct choice_rest {
+    const char *kernel, *params;
+    int64_t rows, cols; /* that come before the rest, as in plan_rest */
+} choice_rest;
 
 typedef struct device device;
 
@@ -80,7 +94,8 @@ typedef struct device_ops {
     tess_status (*set_threads)(device *self, int threads, sentence *why);
     int (*threads)(const device *self);
 
-    choice (*choose)(const device *self, const problem *what);
+    /* `rest` comes without a kernel. */
+    choice (*choose)(const device *self, const problem *what, choice_rest *rest);
     /* Completes the parameters, or refuses what the kernel cannot do. Allocates nothing, runs nothing. */
     tess_status (*prepare)(const device *self, plan *decided, sentence *why);
     /* C = alpha*A*B + beta*C with k ≥ 1 and alpha ≠ 0. Whatever can fail does so before C is written. */

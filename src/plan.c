@@ -119,6 +119,14 @@ static problem problem_of(const tess_matrix *A, const tess_matrix *B, const tess
     };
 }
 
+static tess_status set_kernel(const device *dev, const char *name, const char *text,
+                              const kernel_row **kernel, int64_t params[REGISTRY_PARAMS], sentence *why) {
+    *kernel = registry_find(dev->ops->kernels, name, why);
+    if (!*kernel) return TESS_ERROR_KERNEL;
+    for (int i = 0; (*kernel)->block && i < REGISTRY_PARAMS; i++) params[i] = REGISTRY_UNSET;
+    return registry_parse_params(*kernel, text, params, why);
+}
+
 tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
                       const tess_batch *batch, const tess_options *options, plan *out, sentence *why) {
     static const tess_batch single = {1, 0, 0, 0};
@@ -136,14 +144,16 @@ tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix
     out->what = problem_of(A, B, C, batch, options->compute);
     out->what.bytes_a = bytes[0], out->what.bytes_b = bytes[1], out->what.bytes_c = bytes[2];
     choice chosen = {options->kernel, NULL, "it was asked for by name"};
-    if (!options->kernel) chosen = dev->ops->choose(dev, &out->what);
+    choice_rest rest = {NULL, NULL, 0, 0};
+    if (!options->kernel) chosen = dev->ops->choose(dev, &out->what, &rest);
     if (!chosen.kernel) return status_fail(why, TESS_ERROR_TYPE, "%s", chosen.reason);
     out->reason = chosen.reason;
-    out->kernel = registry_find(dev->ops->kernels, chosen.kernel, why);
-    if (!out->kernel) return TESS_ERROR_KERNEL;
-    for (int i = 0; out->kernel->block && i < REGISTRY_PARAMS; i++) out->params[i] = REGISTRY_UNSET;
-    TRY(registry_parse_params(out->kernel, options->params ? options->params : chosen.params, out->params,
-                              why));
+    TRY(set_kernel(dev, chosen.kernel, options->params ? options->params : chosen.params, &out->kernel,
+                   out->params, why));
+    if (rest.kernel && !options->params) { /* with other tiles than were chosen C would be cut elsewhere */
+        TRY(set_kernel(dev, rest.kernel, rest.params, &out->rest.kernel, out->rest.params, why));
+        out->rest.rows = rest.rows, out->rest.cols = rest.cols;
+    }
     return dev->ops->prepare(dev, out, why);
 }
 
@@ -157,15 +167,29 @@ static void describe_layout(int64_t row_stride, int64_t col_stride, char *text, 
         snprintf(text, size, "strides %" PRId64 " and %" PRId64, row_stride, col_stride);
 }
 
+/* What the rest of C gets, if there is one. */
+static void describe_rest(const plan *decided, char *text, size_t size) {
+    const plan_rest *rest = &decided->rest;
+    char params[192];
+    text[0] = '\0';
+    if (!rest->kernel) return;
+    int by_rows = rest->rows < decided->what.m;
+    int64_t count = by_rows ? decided->what.m - rest->rows : decided->what.n - rest->cols;
+    registry_print_params(rest->kernel, rest->params, params, sizeof params);
+    snprintf(text, size, "; the last %" PRId64 " %s of C are a product of their own, by %s %s", count,
+             by_rows ? "rows" : "columns", rest->kernel->info.name, params);
+}
+
 void plan_describe(const plan *decided, const char *device_name, const char *instead, char *text,
                    size_t size) {
     const problem *what = &decided->what;
-    char a[64], b[64], c[64], batch[32] = "", params[192], threads[32] = "", note[96] = "";
+    char a[64], b[64], c[64], batch[32] = "", params[192], threads[32] = "", note[96] = "", rest[320];
     describe_layout(what->a_row, what->a_col, a, sizeof a);
     describe_layout(what->b_row, what->b_col, b, sizeof b);
     describe_layout(what->c_row, what->c_col, c, sizeof c);
     if (what->batch.count != 1) snprintf(batch, sizeof batch, ", %" PRId64 " times", what->batch.count);
     registry_print_params(decided->kernel, decided->params, params, sizeof params);
+    describe_rest(decided, rest, sizeof rest);
     if (!decided->less_exact && (what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16))
         snprintf(note, sizeof note, "; less exact arithmetic was allowed, but it computes in f32");
     if (decided->threads > 0)
@@ -173,9 +197,9 @@ void plan_describe(const plan *decided, const char *device_name, const char *ins
                  decided->threads == 1 ? "" : "s");
     snprintf(text, size,
              "%s%s%s on %s%s for %s×%s→%s, %" PRId64 "×%" PRId64 "×%" PRId64
-             "%s (A %s, B %s, C %s), because %s%s%s%s%s%s",
+             "%s (A %s, B %s, C %s), because %s%s%s%s%s%s%s",
              decided->kernel->info.name, params[0] ? " " : "", params, device_name, threads,
              tess_type_name(what->in), tess_type_name(what->in), tess_type_name(what->out), what->m, what->n,
-             what->k, batch, a, b, c, decided->reason, decided->route[0] ? "; " : "", decided->route, note,
-             instead ? "; no GPU is used: " : "", instead ? instead : "");
+             what->k, batch, a, b, c, decided->reason, rest, decided->route[0] ? "; " : "", decided->route,
+             note, instead ? "; no GPU is used: " : "", instead ? instead : "");
 }

@@ -7,7 +7,7 @@
 struct tess_plan {
     tess_context *ctx;
     plan decided;
-    char text[768], params[256];
+    char text[1024], params[256];
 };
 
 /* Checks the views against each other, chooses a kernel and completes its parameters. Allocates nothing.

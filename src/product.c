@@ -1,4 +1,4 @@
-/* product.c: copies in, the kernel's walk over C, the copy out. */
+/* product.c: copies in, the kernel's walk over C and that of another over the rest, the copy out. */
 #include "product.h"
 
 #include <string.h>
@@ -76,6 +76,27 @@ static tess_status check_rows(const plan *decided, const problem *run, int64_t d
     return TESS_OK;
 }
 
+/* Where C is not accessed as A and B are copied (CVEC): whether rows allow it, `vec` elements at a time. */
+static int rows_allow(const route *way, int of_c, const operands *data, int64_t vec) {
+    return of_c ? route_can_write(way, data, vec) : route_can_read(way, data, vec);
+}
+
+/* VEC or CVEC there: what was asked for must be possible; the default is 1 where that is not. */
+static tess_status complete_width(const plan *decided, const route *way, int of_c,
+                                  int64_t defaults[REGISTRY_PARAMS], sentence *why) {
+    const char *name = of_c ? "CVEC" : "VEC";
+    int at = registry_find_param(decided->kernel, name);
+    int64_t asked = decided->params[at];
+    if (asked > 1 && !rows_allow(way, of_c, NULL, asked))
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "%s is %d, but rows of %s do not begin%s at multiples of %d elements; ask "
+                           "for %s=1",
+                           name, (int)asked, of_c ? "C" : "A and B", of_c ? " and end" : "", (int)asked,
+                           name);
+    if (!rows_allow(way, of_c, NULL, defaults[at])) defaults[at] = 1;
+    return TESS_OK;
+}
+
 /* Fills in what was not asked for, and says what is done to the matrices. */
 static tess_status complete(plan *decided, const route *way, sentence *why) {
     int64_t defaults[REGISTRY_PARAMS];
@@ -88,6 +109,9 @@ static tess_status complete(plan *decided, const route *way, sentence *why) {
         TRY(complete_order(decided, "BT", way->b.by_columns, why));
         if (vec >= 0) TRY(complete_vec(decided, way, vec, why));
         if (store >= 0) TRY(complete_store(decided, way, store, why));
+    } else if (registry_find_param(kernel, "CVEC") >= 0) {
+        TRY(complete_width(decided, way, 0, defaults, why));
+        TRY(complete_width(decided, way, 1, defaults, why));
     } else {
         TRY(check_rows(decided, &way->run, defaults, why));
     }
@@ -116,12 +140,46 @@ static tess_status check_types(const problem *what, const kernel_row *kernel, se
     return TESS_OK;
 }
 
+problem product_first(const plan *decided, const route *way) {
+    problem run = way->run;
+    if (!decided->rest.kernel) return run;
+    run.m = way->swapped ? decided->rest.cols : decided->rest.rows;
+    run.n = way->swapped ? decided->rest.rows : decided->rest.cols;
+    return run;
+}
+
+/* The product of the rest, which begins at (row, col) of that of the whole. */
+static problem rest_of(const plan *decided, const route *way, int64_t *row, int64_t *col) {
+    problem run = way->run, first = product_first(decided, way);
+    *row = first.m < run.m ? first.m : 0;
+    *col = first.n < run.n ? first.n : 0;
+    run.m -= *row, run.n -= *col;
+    return run;
+}
+
+/* The rest is computed on what the route of the whole makes of the matrices. */
+static tess_status prepare_rest(plan *decided, const route *way, sentence *why) {
+    plan rest = *decided;
+    route part = *way;
+    int64_t row, col;
+    rest.kernel = decided->rest.kernel;
+    memcpy(rest.params, decided->rest.params, sizeof rest.params);
+    part.run = rest_of(decided, way, &row, &col);
+    TRY(check_types(&decided->what, rest.kernel, why));
+    TRY(complete(&rest, &part, why));
+    memcpy(decided->rest.params, rest.params, sizeof rest.params);
+    return TESS_OK;
+}
+
 tess_status product_prepare(plan *decided, sentence *why) {
     const kernel_row *kernel = decided->kernel;
-    route way;
+    route way, first;
     TRY(check_types(&decided->what, kernel, why));
     TRY(route_of(&decided->what, kernel, decided->params, NULL, &way, why));
-    TRY(complete(decided, &way, why));
+    first = way;
+    first.run = product_first(decided, &way);
+    TRY(complete(decided, &first, why));
+    if (decided->rest.kernel) TRY(prepare_rest(decided, &way, why));
     decided->threads = 0;
     decided->workspace = way.workspace;
     decided->less_exact = way.rounded || (kernel->tensor && way.run.in == TESS_F32);
@@ -299,19 +357,22 @@ static tess_status copy_out(const product_target *target, const route *way, cons
     return move_matrix(target, result, to->c, p->m, p->n, p->batch.count, MOVE_BITS, why);
 }
 
-/* What only the addresses tell: VEC and STORE as far as they allow them. Matrices that came from the host may also lie
- * otherwise than they did there, which the plan was made for. */
-static void set_params(const plan *decided, const route *way, const operands *run,
-                       int64_t params[REGISTRY_PARAMS]) {
-    const kernel_row *kernel = decided->kernel;
+/* What only the addresses tell: VEC, CVEC and STORE as far as they allow them. Matrices that came from the host may also
+ * lie otherwise than they did there, which the plan was made for. */
+static void set_params(const kernel_row *kernel, const int64_t planned[REGISTRY_PARAMS], const route *way,
+                       const operands *run, int64_t params[REGISTRY_PARAMS]) {
     int vec = registry_find_param(kernel, "VEC"), a = registry_find_param(kernel, "AT"),
-        b = registry_find_param(kernel, "BT"), store = registry_find_param(kernel, "STORE");
-    memcpy(params, decided->params, sizeof decided->params);
+        b = registry_find_param(kernel, "BT"), store = registry_find_param(kernel, "STORE"),
+        of_c = registry_find_param(kernel, "CVEC");
+    memcpy(params, planned, REGISTRY_PARAMS * sizeof *params);
     if (kernel->tensor || kernel->splits) {
         if (a >= 0) params[a] = way->a.by_columns;
         if (b >= 0) params[b] = way->b.by_columns;
         if (vec >= 0) params[vec] = least(params[vec], route_widest(way, run));
         if (store >= 0) params[store] = least(params[store], route_can_store(way, run));
+    } else if (of_c >= 0) {
+        if (!rows_allow(way, 0, run, params[vec])) params[vec] = 1;
+        if (!rows_allow(way, 1, run, params[of_c])) params[of_c] = 1;
     } else if (vec >= 0 && !launch_is_aligned(&way->run, run, (int)params[vec])) {
         params[vec] = 1;
     }
@@ -334,12 +395,60 @@ tess_status product_workspace(const plan *decided, const operands *data, int64_t
     return TESS_OK;
 }
 
+/* The launches of one kernel for the product of a route, whose `params` are filled. */
+static tess_status describe_launch(const kernel_row *kernel, const int64_t planned[REGISTRY_PARAMS],
+                                   const route *way, const operands *data, int64_t params[REGISTRY_PARAMS],
+                                   product_launch *launch, sentence *why) {
+    set_params(kernel, planned, way, data, params);
+    *launch = (product_launch){.row = kernel,
+                               .params = params,
+                               .entry = kernel->info.name,
+                               .in = way->run.in,
+                               .out = way->run.out};
+    return launch_shape_of(kernel, launch->in, params, &launch->shape, why);
+}
+
+/* What begins at (row, col) of C, and the parts of A and B that it is made of. */
+static operands data_from(const operands *data, const problem *run, int64_t row, int64_t col) {
+    int64_t in = numeric_size(run->in), out = numeric_size(run->out);
+    operands part = *data;
+    part.a = (const char *)data->a + row * run->a_row * in;
+    part.b = (const char *)data->b + col * run->b_col * in;
+    part.c = (char *)data->c + (row * run->c_row + col * run->c_col) * out;
+    return part;
+}
+
+/* The first part of C and the rest, each with its kernel. */
+static tess_status run_in_two(const product_target *target, const plan *decided, const route *way,
+                              const operands *data, sentence *why) {
+    route first = *way, rest = *way;
+    product_launch launches[2];
+    int64_t params[2][REGISTRY_PARAMS], row, col;
+    first.run = product_first(decided, way);
+    rest.run = rest_of(decided, way, &row, &col);
+    operands after = data_from(data, &way->run, row, col);
+    TRY(describe_launch(decided->kernel, decided->params, &first, data, params[0], &launches[0], why));
+    TRY(describe_launch(decided->rest.kernel, decided->rest.params, &rest, &after, params[1], &launches[1],
+                        why));
+    if (target->load) TRY(target->load(target->self, &launches[1], why));
+    TRY(walk_launches(target, &launches[0], &first.run, data, why));
+    return walk_launches(target, &launches[1], &rest.run, &after, why);
+}
+
+static tess_status run_kernel(const product_target *target, const plan *decided, const route *way,
+                              const operands *data, char *workspace, sentence *why) {
+    product_launch launch;
+    int64_t params[REGISTRY_PARAMS];
+    if (decided->rest.kernel) return run_in_two(target, decided, way, data, why);
+    TRY(describe_launch(decided->kernel, decided->params, way, data, params, &launch, why));
+    if (decided->kernel->splits) return slices_run(target, &launch, &way->run, data, workspace, why);
+    return walk_launches(target, &launch, &way->run, data, why);
+}
+
 tess_status product_run(const product_target *target, const plan *decided, const operands *data,
                         char *workspace, sentence *why) {
-    const kernel_row *kernel = decided->kernel;
     route way;
-    int64_t params[REGISTRY_PARAMS];
-    TRY(route_of(&decided->what, kernel, decided->params, data, &way, why));
+    TRY(route_of(&decided->what, decided->kernel, decided->params, data, &way, why));
     operand_places places = places_of(&decided->what, data, way.swapped);
     operands run = {.a = places.a.data,
                     .b = places.b.data,
@@ -349,15 +458,7 @@ tess_status product_run(const product_target *target, const plan *decided, const
                     .kept_a = way.swapped ? data->kept_b : data->kept_a,
                     .kept_b = way.swapped ? data->kept_a : data->kept_b};
     TRY(copy_in(target, &way, &places, workspace, &run, why));
-    set_params(decided, &way, &run, params);
-    product_launch launch = {.row = kernel,
-                             .params = params,
-                             .entry = kernel->info.name,
-                             .in = way.run.in,
-                             .out = way.run.out};
-    TRY(launch_shape_of(kernel, launch.in, params, &launch.shape, why));
-    if (kernel->splits) return slices_run(target, &launch, &way.run, &run, workspace, why);
-    TRY(walk_launches(target, &launch, &way.run, &run, why));
+    TRY(run_kernel(target, decided, &way, &run, workspace, why));
     return copy_out(target, &way, &places, &run, why);
 }
 

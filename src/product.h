@@ -11,8 +11,8 @@
 
 struct split_arguments;
 
-/* One launch. `arguments` is a launch_move if `moves`; without a row, what `split` is if that is not NULL; else a
- * launch_gemm. */
+/* One launch. `arguments` is a launch_move if `moves`; what `split` is if that is not NULL and the row, if any, has no
+ * boxes; else a launch_gemm. */
 typedef struct product_launch {
     const kernel_row *row; /* NULL: a kernel of `file`, which has no parameters */
     const char *file;      /* NULL: move.cu */
@@ -30,6 +30,8 @@ typedef struct product_launch {
 typedef struct product_target {
     void *self;
     tess_status (*launch)(void *self, const product_launch *launch, sentence *why);
+    /* Optional: makes sure of what a launch needs, for one that comes when C has been written to already. */
+    tess_status (*load)(void *self, const product_launch *launch, sentence *why);
     int by_pieces; /* whole pieces of 16 bytes may be read, of which a matrix has only a part */
     int clusters;  /* blocks may form clusters */
     int slices; /* of k that f32 is split in at least (slices.h), and the workspace is for; 0: as few as can be */
@@ -37,6 +39,9 @@ typedef struct product_target {
 
 /* Completes the parameters, the workspace and the route of a plan; refuses what the kernel does not take. */
 tess_status product_prepare(plan *decided, sentence *why);
+
+/* The product of the plan's kernel: without the rest of C, if there is one. */
+problem product_first(const plan *decided, const route *way);
 
 /* Bytes that a run needs beside the matrices: what the plan says, and more where addresses ask for a copy. */
 tess_status product_workspace(const plan *decided, const operands *data, int64_t *bytes, sentence *why);

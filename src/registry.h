@@ -26,7 +26,7 @@ typedef struct kernel_row {
     int k_major;        /* of those: elements that are not of 16 bits must lie along k */
     int splits;         /* multiplies parts that f32 is split into (src/split.h): the first way that it has */
 
-    /* Of kernels whose tiles TMA moves, for sm_90 alone. */
+    /* Of kernels whose tiles TMA moves, for sm_90 alone; the last two of others too. */
     const char *box;     /* lines of the boxes of A, B and C: "A, B, C", 128 bytes each; NULL: no TMA */
     const char *cluster; /* blocks of a cluster, as the kernel declares them; NULL: 1 */
     int persistent;      /* the grid is as many blocks as run at once; they walk over tiles and products */

@@ -16,6 +16,8 @@ enum { WIDEST = 16, CACHE_LINE = 128 };
 /* Copying matrices for their alignment pays where every element is used at least so often, and the product is at
  * least that cubed: copies are launches of their own. */
 enum { WORTH_ALIGNING = 512 };
+/* The same where multiply-adds take longer for everything else: rows and columns, and what the product must be cubed. */
+enum { WORTH_ALIGNING_SIDE = 768, WORTH_ALIGNING_PLAIN = 1400 };
 /* TMA moves lines that begin at multiples of 16 bytes, but half as fast as those at multiples of a line of the cache. From
  * so many rows and columns of C on a copy of A and B costs less than that, unless blocks share what they fetch. */
 enum { WORTH_LINES = 2048 };
@@ -87,14 +89,20 @@ static int suits_tma(const view *v, int by_columns, int64_t count, int64_t bytes
            (count == 1 || *v->batch >= 0) && (uintptr_t)data % WIDEST == 0;
 }
 
+/* Whether a kernel stores C as that lies, however A and B were copied. */
+static int stores_by_itself(const kernel_row *kernel) {
+    return registry_find_param(kernel, "CVEC") >= 0;
+}
+
 /* Whether A and B are worth copying where their lines are not aligned. */
 static int wants_aligned(const problem *run, const kernel_row *kernel, const int64_t *params) {
-    int vec = registry_find_param(kernel, "VEC");
-    if (!kernel->tensor || vec < 0) return 0;
+    int vec = registry_find_param(kernel, "VEC"), plain = stores_by_itself(kernel);
+    if ((!kernel->tensor && !plain) || vec < 0) return 0;
     if (params[vec] != REGISTRY_UNSET && params[vec] * numeric_size(run->in) < WIDEST) return 0;
-    const double least = (double)WORTH_ALIGNING * WORTH_ALIGNING * WORTH_ALIGNING;
-    return run->m >= WORTH_ALIGNING && run->n >= WORTH_ALIGNING &&
-           (double)run->m * (double)run->n * (double)run->k >= least;
+    const double least = plain ? WORTH_ALIGNING_PLAIN : WORTH_ALIGNING;
+    const int64_t side = plain ? WORTH_ALIGNING_SIDE : WORTH_ALIGNING;
+    return run->m >= side && run->n >= side &&
+           (double)run->m * (double)run->n * (double)run->k >= least * least * least;
 }
 
 int route_copies_loose(const problem *run) {
@@ -177,6 +185,21 @@ int route_widest(const route *r, const operands *data) {
             return (int)vec;
     }
     return 1;
+}
+
+int route_can_read(const route *r, const operands *data, int64_t vec) {
+    problem run = r->run;
+    view a = view_a(&run), b = view_b(&run);
+    uintptr_t bytes = (uintptr_t)(vec * a.size);
+    return has_lines_of(&a, 0, run.batch.count, vec) && has_lines_of(&b, 0, run.batch.count, vec) &&
+           (!data || ((uintptr_t)data->a % bytes == 0 && (uintptr_t)data->b % bytes == 0));
+}
+
+int route_can_write(const route *r, const operands *data, int64_t vec) {
+    problem run = r->run;
+    view c = view_c(&run);
+    return has_lines_of(&c, 0, run.batch.count, vec) && run.n % vec == 0 &&
+           (!data || (uintptr_t)data->c % (uintptr_t)(vec * c.size) == 0);
 }
 
 int route_can_store(const route *r, const operands *data) {

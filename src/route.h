@@ -6,7 +6,8 @@
  *   - if C's columns lie in order and its rows do not, the transposed product is computed: C' = B'*A'
  *   - an A, B or C that still does not fit is copied to the workspace (and C back)
  *   - so are an A and B of f32 that are to be multiplied as bf16 or TF32, rounded, and large ones that are not aligned
- *     to the 16 bytes that a tensor-core kernel copies at once
+ *     to the 16 bytes that a kernel for tensor cores copies at once, or one that stores C otherwise than it copies A
+ *     and B (CVEC)
  *   - for a kernel whose tiles TMA moves, A and B must begin at multiples of 16 bytes, and so must their lines: they are
  *     copied where they do not, whatever their size; and large ones also for lines at multiples of 128 bytes. TMA rounds
  *     to TF32 by itself
@@ -43,6 +44,11 @@ tess_status route_of(const problem *what, const kernel_row *kernel, const int64_
 /* The elements of the widest copies, of 16, 8 or 4 bytes, at whose multiples all lines of A and B begin; 1 if
  * they begin at multiples of none. With data: base addresses too (NULL data: strides only). */
 int route_widest(const route *r, const operands *data);
+
+/* For kernels with a CVEC: whether A and B can be copied `vec` elements at a time, because all rows begin at multiples of
+ * those; and whether C can be read and written so, whose rows must end there too. With data as above. */
+int route_can_read(const route *r, const operands *data, int64_t vec);
+int route_can_write(const route *r, const operands *data, int64_t vec);
 
 /* Whether TMA can write C: its rows begin and end at multiples of 16 bytes, in every product of a batch. With data: its
  * base address too (NULL data: sizes and strides only). */

@@ -219,7 +219,8 @@ static int is_held(const split_side *side, int64_t k, int cluster) {
     return side->together > 0 || (int64_t)side->rows * cluster >= k;
 }
 
-/* The kernel itself; as many blocks as there are tiles, which it walks over with fewer. */
+/* The kernel itself; as many blocks as there are tiles, which it walks over with fewer. TMA has to know where the parts
+ * lie. */
 static tess_status launch_product(const product_target *target, product_launch *launch, const problem *run,
                                   const split_arguments *s, sentence *why) {
     const launch_shape *shape = &launch->shape;
@@ -242,7 +243,7 @@ static tess_status launch_product(const product_target *target, product_launch *
                      .batch_c = run->batch.stride_c,
                      .alpha.f = s->alpha,
                      .beta.f = s->beta};
-    launch->arguments = &g;
+    launch->arguments = launch->row->box ? (const void *)&g : s;
     launch->split = s;
     launch->grid[0] = (unsigned)pieces(run->n, shape->tile_cols);
     launch->grid[1] = (unsigned)pieces(run->m, shape->tile_rows);

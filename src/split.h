@@ -17,7 +17,8 @@ enum { SPLIT_FP16X3 = 1, SPLIT_BF16X6 = 2, SPLIT_FMA = 3 };
 /* Elements of k of a chunk, and those of a line's parts that it takes at most; blocks of a cluster of split_prepare. */
 enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH, SPLIT_CLUSTER = 8 };
 
-/* The arguments of split_prepare.cu's kernels: `split` in kernels/parts.h. A line is a row of A or a column of B. */
+/* The arguments of split_prepare.cu's kernels, and of a product's that has no tensor maps: `split` in kernels/sides.h. A line
+ * is a row of A or a column of B. */
 typedef struct split_side {
     const float *from;
     uint16_t *parts;

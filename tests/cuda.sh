@@ -145,6 +145,37 @@ says 'and counted' 'rows failed'
 run 1 verify vector_01_shuffle --accuracy --device cuda --seeds 1 --shape 16x16x64 --peer none
 says 'a kernel that takes none of it' 'nothing was measured'
 
+# f32 by parts without wgmma: by name from sm_80 on; of itself where three products of f16 take less time than one of f32.
+parts() {
+    export STANDIN_ARCHITECTURE=86
+    run 0 verify split_03_mma --device cuda --count 4 --max-size 60 --csv -
+    says 'it runs by name' 'split_03_mma,f32,'
+    for architecture in 80 100; do
+        export STANDIN_ARCHITECTURE=$architecture
+        run 0 bench auto --device cuda --sizes 512 --samples 1 --peer none
+        if [ $architecture = 80 ]; then planned=auto:split_03_mma; else planned=auto:simt_; fi
+        says "the planner on sm_$architecture" "$planned"
+    done
+    export STANDIN_ARCHITECTURE=80
+    run 0 bench split_03_mma --device cuda --shape 70x90x300 --samples 1 --prepared --csv - --peer none
+    says 'operands are prepared for it too' ',prepared,'
+    export TESSERA_SPLIT=0
+    run 0 bench auto --device cuda --sizes 512 --samples 1 --peer none
+    says 'unless it is switched off' 'auto:simt_'
+    unset TESSERA_SPLIT STANDIN_ARCHITECTURE
+}
+parts
+
+# A peer that rounds twice is compared, one that is wrong is not.
+export STANDIN_CUBLAS_OFF=1
+run 0 bench mma_02_shared --device cuda --shape 16x16x64 --samples 1 --peer cublas --type bf16 --csv -
+says 'a peer that rounds twice' 'cublas is compared although it is off by '
+says 'and its time is there' ',cublas,'
+STANDIN_CUBLAS_OFF=40
+run 1 bench mma_02_shared --device cuda --shape 16x16x64 --samples 1 --peer cublas --type bf16
+says 'a peer that is wrong' 'cublas gives a wrong product, so nothing is compared with it here'
+unset STANDIN_CUBLAS_OFF
+
 # Operands that are prepared once.
 run 0 bench split_01_fp16x3 --device cuda --shape 70x90x300 --samples 1 --prepared --csv - --peer cublas
 says 'rows say so' ',prepared,'

@@ -90,10 +90,11 @@ TEST(operand_same_product_on_the_cpu) {
 }
 
 GPU_TEST(gpu_operand_same_product) {
-    static const char *const kernels[] = {"split_01_fp16x3", "split_02_bf16x6", "simt_09_tile2d"};
+    static const char *const kernels[] = {"split_01_fp16x3", "split_02_bf16x6", "split_03_mma",
+                                          "simt_09_tile2d"};
     tess_context *ctx = gpu_open();
     if (!ctx) return;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         shared_case t;
         if (open_case(&t, ctx, 1, kernels[i])) try_operands(&t, gpu_is_standin());
         close_case(&t, 1);

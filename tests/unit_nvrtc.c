@@ -48,6 +48,11 @@ static const struct {
     {"PAD=5", "simt_10_vectorized"},
     {"COARSE=2", NULL},
     {"AT=1,BT=1", NULL},
+    {"VEC=4,CVEC=1,BM=256,BK=16,ROWS=1", "simt_14"},
+    {"VEC=4,BM=256,BK=32,ROWS=2,STAGES=3", "simt_14"},
+    {"VEC=4,BK=16,ROWS=1", "simt_14"},
+    {"VEC=4,CVEC=1,BM=64,SPLIT=4,BK=16,ROWS=1,STAGES=3", "simt_15"},
+    {"VEC=4,BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=2,STAGES=3", "simt_15"},
     {"KSTEPS=4,STAGES=3", "mma_07"},
     {"AT=1", "wgmma_"},
     {"BT=1", "wgmma_"},
@@ -138,11 +143,11 @@ static int ends_ladder(const kernel_row *row) {
 
 /* Kernels differ little, and architectures of one generation too; compiling takes longer than all other tests. The first
  * and the last rung of a ladder are compiled for every architecture; those for tensor cores in types that differ, and as
- * bf16 in every order. The rungs between are for the first architecture and sm_80; i32, which differs from f32 by one
- * instruction, is for the first alone. The long tier spares nothing. */
+ * bf16 in every order. The rungs between, and those that split f32, are for the first architecture and sm_80; i32, which
+ * differs from f32 by one instruction, is for the first alone. The long tier spares nothing. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (harness_tier() == TIER_LONG) return 0;
-    int whole = ends_ladder(row), first = architecture == architectures[0];
+    int whole = ends_ladder(row) && !row->splits, first = architecture == architectures[0];
     if (!row->tensor) return !first && (in == TESS_I32 || (!whole && architecture != 80));
     tess_type usual = architecture < registry_architecture(row, TESS_BF16) ? TESS_F16 : TESS_BF16;
     int is_usual = in == usual && out == usual;
@@ -178,7 +183,8 @@ static void compile_row(share *s, const kernel_row *row, int architecture) {
 static void compile_helpers(share *s, int architecture) {
     for (const kernel_file *f = kernel_files; f->name; f++) {
         int moves = strcmp(f->name, "move.cu") == 0, measures = strcmp(f->name, "measure.cu") == 0,
-            splits = strcmp(f->name, "split_prepare.cu") == 0 && architecture == 90;
+            splits = strcmp(f->name, "split_prepare.cu") == 0 && architecture >= 80 &&
+                     (architecture == 80 || architecture == 90 || harness_tier() == TIER_LONG);
         for (int p = 0; p < PRODUCTS; p++) {
             jit_request r = {.file = f->name,
                              .type = jit_type_macro(products[p].in, products[p].out),

@@ -496,6 +496,81 @@ TEST(route_parameters_by_hand) {
     }
 }
 
+/* ---- Kernels that store C otherwise than they copy A and B ---- */
+
+static const kernel_row *plain_row(void) {
+    static kernel_source source;
+    static kernel_row row;
+    static const char text[] = "/* test_03_plain: multiply-adds */\n"
+                               "#ifndef VEC\n#define VEC 4 /* elements of one copy */\n#endif\n"
+                               "#ifndef CVEC\n#define CVEC 4 /* elements of one access to C */\n#endif\n";
+    sentence why = {""};
+    CHECK(kernel_source_parse("test_03_plain.cu", text, &source, &why) == TESS_OK, "%s", why.text);
+    row = (kernel_row){.info = {"test_03_plain", "gpu", 901, "", "f32 f64 i32", source.params, "sm_80"},
+                       .architecture = 80,
+                       .block = "32, 1",
+                       .tile = "16, 16",
+                       .wide = "VEC=2,CVEC=2",
+                       .source = &source};
+    return &row;
+}
+
+/* Large ones whose rows are not aligned are copied; whatever k and n are, copies and aligned rows are read by vectors, and C
+ * is written as its own rows allow. */
+TEST(route_of_kernels_with_a_width_for_c) {
+    const kernel_row *row = plain_row();
+    const tess_compute plain = TESS_COMPUTE_DEFAULT;
+    const layout cases[] = {
+        {TESS_F32, TESS_F32, 64, 64, 64, 0, 1, ROWS, ROWS, ROWS, plain},
+        {TESS_F32, TESS_F32, 60, 63, 61, 0, 1, ROWS, ROWS, ROWS, plain},
+        {TESS_F32, TESS_F32, 60, 63, 61, 0, 1, COLUMNS, COLUMNS, ROWS, plain},
+        {TESS_F32, TESS_F32, 61, 60, 60, 0, 1, ROWS, ROWS, COLUMNS, plain},
+        {TESS_F32, TESS_F32, 60, 60, 61, 0, 1, ROWS, ROWS, ROWS, plain},
+        {TESS_F32, TESS_F32, 2001, 2003, 2005, 0, 1, ROWS, ROWS, ROWS, plain},
+        {TESS_F32, TESS_F32, 2001, 2004, 2005, 0, 1, ROWS, ROWS, ROWS, plain},
+        {TESS_F64, TESS_F64, 2001, 2003, 2005, 1, 1, ROWS, ROWS, ROWS, plain},
+        {TESS_F32, TESS_F32, 2001, 767, 9005, 0, 1, ROWS, ROWS, ROWS, plain},
+    };
+    static const char *const params[] = {"VEC=4 CVEC=4", "VEC=1 CVEC=1", "VEC=4 CVEC=1",
+                                         "VEC=4 CVEC=1", "VEC=1 CVEC=4", "VEC=4 CVEC=1",
+                                         "VEC=4 CVEC=4", "VEC=2 CVEC=1", "VEC=1 CVEC=1"};
+    static const char *const routes[] =
+        {"",
+         "",
+         "A and B are copied to rows first",
+         "the transposed product is computed; A and B are copied to columns first",
+         "",
+         "A and B are copied to aligned rows first",
+         "A is copied to aligned rows first",
+         "",
+         ""};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_of(&cases[i], row, params[i], routes[i]);
+}
+
+/* Widths asked for by hand are refused where rows do not allow them; a narrow VEC keeps large ones where they are. */
+TEST(route_widths_by_hand) {
+    static const struct {
+        const char *params, *says;
+    } cases[] = {{"VEC=4", "VEC is 4, but rows of A and B do not begin at multiples of 4 elements"},
+                 {"CVEC=2", "CVEC is 2, but rows of C do not begin and end at multiples of 2 elements"},
+                 {"VEC=1,CVEC=1", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t side = cases[i].says ? 61 : 2001;
+        layout l = {TESS_F32, TESS_F32, side, side, side, 0, 1, ROWS, ROWS, ROWS, TESS_COMPUTE_DEFAULT};
+        plan decided = plan_of(&l, plain_row());
+        sentence why = {""};
+        CHECK(registry_parse_params(decided.kernel, cases[i].params, decided.params, &why) == TESS_OK, "%s",
+              why.text);
+        tess_status status = product_prepare(&decided, &why);
+        if (cases[i].says)
+            CHECK(status == TESS_ERROR_KERNEL && strstr(why.text, cases[i].says), "%s: %s", cases[i].params,
+                  why.text);
+        else
+            CHECK(status == TESS_OK && decided.workspace == 0, "%s: %lld bytes of workspace: %s",
+                  cases[i].params, (long long)decided.workspace, why.text);
+    }
+}
+
 /* f32 on tensor cores loses bits: only where that is allowed. */
 TEST(route_tf32_has_to_be_allowed) {
     for (int mode = TESS_COMPUTE_DEFAULT; mode <= TESS_COMPUTE_F32_STRICT; mode++) {

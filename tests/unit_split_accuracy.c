@@ -1,6 +1,6 @@
-/* unit_split_accuracy.c: the error of products that are split, with tensor cores that add as Hopper's do, against sums in
- * double and beside f32 multiply-adds in order: never worse than those for k of 256 and more, and within
- * (k + 8) u of |A||B| for every k. What is exact in f32 is exact here. */
+/* unit_split_accuracy.c: the error of products that are split, with tensor cores that add as Hopper's do (and for
+ * split_03_mma as Ampere's), against sums in double and beside f32 multiply-adds in order: never worse than those for k
+ * of 256 and more, and within (k + 8) u of |A||B| for every k. What is exact in f32 is exact here. */
 #include "harness.h"
 
 #include <float.h>
@@ -134,7 +134,7 @@ static void try_data(split_bench *bench, const char *kernel, data_kind kind, int
     fill(kind, &a, &b);
     int way = split_multiply(bench, kernel, 1, &a, &b, 0, &c, 1);
     snprintf(what, sizeof what, "%s, %s, k = %d (way %d)", kernel, names[kind], (int)depth, way);
-    if (strcmp(kernel, "split_01_fp16x3") == 0 && depth >= 64 && expected[kind])
+    if (strcmp(kernel, "split_02_bf16x6") != 0 && depth >= 64 && expected[kind])
         CHECK(way == expected[kind], "%s: the way is not %d", what, expected[kind]);
     measure(&a, &b, &c, kind == ROWS_20 || kind == ROWS_40, &split, &plain);
     CHECK(depth < judged_from(kind) || split.frobenius <= plain.frobenius,
@@ -159,6 +159,20 @@ TEST(split_error_is_at_most_that_of_f32) {
                 try_data(&bench, "split_02_bf16x6", (data_kind)kind, depths[i], i % 4);
         }
     split_bench_close(&bench);
+}
+
+/* Tensor cores of Ampere add half as many products at a time as Hopper's, and cut off a bit earlier. */
+TEST(split_error_with_mma) {
+    static const int depths[] = {33, 256, 1024, 4096};
+    int is_long = harness_tier() == TIER_LONG;
+    for (int architecture = 80; architecture <= (is_long ? 90 : 80); architecture += 10) {
+        split_bench bench = {.architecture = architecture};
+        for (int kind = 0; kind < KINDS; kind++)
+            for (int i = 0; i < 4; i++)
+                if (is_long || i == kind % 2)
+                    try_data(&bench, "split_03_mma", (data_kind)kind, depths[i], i % 4);
+        split_bench_close(&bench);
+    }
 }
 
 /* ---- The limit of the span ---- */
@@ -242,9 +256,12 @@ TEST(split_what_is_exact_in_f32) {
     split_bench bench = {0};
     try_integers(&bench, "split_01_fp16x3");
     try_integers(&bench, "split_02_bf16x6");
+    try_integers(&bench, "split_03_mma");
     try_identity(&bench, "split_01_fp16x3", 0, 2);
     try_identity(&bench, "split_01_fp16x3", 128, 2);
     try_identity(&bench, "split_01_fp16x3", -100, 2);
+    try_identity(&bench, "split_03_mma", 128, 2);
+    try_identity(&bench, "split_03_mma", -100, 2);
     try_identity(&bench, "split_02_bf16x6", 0, 0);
     try_identity(&bench, "split_02_bf16x6", 128, 0);
     try_identity(&bench, "split_02_bf16x6", -60, 0);
@@ -278,6 +295,7 @@ static int same_value(float x, float y) {
 /* One infinity or NaN: every element is what multiply-adds in order give, to the bit. */
 TEST(split_special_values_come_out_as_in_f32) {
     static const float specials[] = {INFINITY, -INFINITY, NAN};
+    static const char *const kernels[] = {"split_01_fp16x3", "split_02_bf16x6", "split_03_mma"};
     split_bench bench = {0};
     for (int turn = 0; turn < 12; turn++) {
         int64_t m = 130, n = 20 + turn, depth = 70;
@@ -292,8 +310,7 @@ TEST(split_special_values_come_out_as_in_f32) {
             *split_at(&a, 1, 129, turn) = specials[turn % 3];
         else
             *split_at(&b, 0, 69 - turn, 3) = specials[turn % 3];
-        int way = split_multiply(&bench, turn & 4 ? "split_02_bf16x6" : "split_01_fp16x3", 2, &a, &b,
-                                 turn % 3 ? 0.5 : 0, &c, 2);
+        int way = split_multiply(&bench, kernels[turn / 2 % 3], 2, &a, &b, turn % 3 ? 0.5 : 0, &c, 2);
         CHECK(way == SPLIT_FMA, "turn %d: way %d", turn, way);
         for (int64_t p = 0; p < 2; p++)
             for (int64_t i = 0; i < m; i++)

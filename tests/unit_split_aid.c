@@ -1,6 +1,7 @@
 /* unit_split_aid.c: the launches of a split product, one after the other. */
 #include "unit_split_aid.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ enum { ROWS = TENSOR_ROWS, COLS = TENSOR_COLS, STEP = 16 };
 typedef struct tile {
     const uint16_t *a[ROWS], *b[COLS]; /* NULL: there is no such line */
     float sums[ROWS][COLS], totals[ROWS][COLS];
+    int keeps_rest; /* of sums of bf16: what is rounded off is where the next begin */
 } tile;
 
 /* Adds the products of 16 elements of k, `from_a` and `from_b` elements on in their lines. */
@@ -31,14 +33,18 @@ static void add_step(tile *t, int type, int64_t from_a, int64_t from_b) {
     memcpy(t->sums, step.sums, sizeof t->sums);
 }
 
-/* Adds the sums to the totals, and clears them. */
-static void promote(tile *t) {
+/* Adds the sums to the totals; what is left of them is where the next begin. */
+static void promote(tile *t, int keeps_rest) {
     for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLS; j++) t->totals[i][j] += t->sums[i][j];
-    memset(t->sums, 0, sizeof t->sums);
+        for (int j = 0; j < COLS; j++) {
+            float before = t->totals[i][j];
+            t->totals[i][j] += t->sums[i][j];
+            float rest = t->sums[i][j] - (t->totals[i][j] - before);
+            t->sums[i][j] = keeps_rest && isfinite(rest) ? rest : 0;
+        }
 }
 
-/* The same products in the same order as in kernels/split.h. */
+/* The same products in the same order as in kernels/split.h, which the simulator cannot run. */
 static void add_chunk_fp16x3(tile *t, int64_t at) {
     for (int64_t line = at; line < at + 128; line += 64) {
         add_step(t, SIM_F16, line + 32, line);
@@ -50,7 +56,7 @@ static void add_chunk_fp16x3(tile *t, int64_t at) {
         add_step(t, SIM_F16, line, line);
         add_step(t, SIM_F16, line + 16, line + 16);
     }
-    promote(t);
+    promote(t, 0);
 }
 
 static void add_chunk_bf16x6(tile *t, int64_t at) {
@@ -58,7 +64,7 @@ static void add_chunk_bf16x6(tile *t, int64_t at) {
     for (int p = 0; p < 6; p++)
         for (int k = 0; k < 64; k += STEP)
             add_step(t, SIM_BF16, at + parts[p][0] * 64 + k, at + parts[p][1] * 64 + k);
-    promote(t);
+    promote(t, t->keeps_rest);
 }
 
 static void set_lines(const uint16_t **of, int count, const split_side *side, int64_t product, int64_t first,
@@ -83,12 +89,12 @@ static void store_tile(const split_arguments *s, const tile *t, int64_t product,
         }
 }
 
-static void multiply_parts(const split_arguments *s) {
+static void multiply_parts(const split_arguments *s, int keeps_rest) {
     int64_t chunks = (s->k + SPLIT_DEPTH - 1) / SPLIT_DEPTH, length = chunks * SPLIT_CHUNK;
     for (int64_t product = 0; product < s->count; product++)
         for (int64_t row = 0; row < s->a.lines; row += ROWS)
             for (int64_t col = 0; col < s->b.lines; col += COLS) {
-                tile t = {.sums = {{0}}};
+                tile t = {.keeps_rest = keeps_rest};
                 set_lines(t.a, ROWS, &s->a, product, row, length);
                 set_lines(t.b, COLS, &s->b, product, col, length);
                 for (int64_t c = 0; c < chunks; c++)
@@ -141,18 +147,26 @@ static tess_status run_checked(split_bench *bench, const product_launch *launch,
     return status;
 }
 
-static tess_status run_helper(split_bench *bench, const product_launch *launch, sentence *why) {
-    module_request request = {.file = launch->file,
+/* A kernel of split_prepare.cu, or a product's that the simulator has. */
+static tess_status run_launch(split_bench *bench, const product_launch *launch, sentence *why) {
+    char file[64];
+    snprintf(file, sizeof file, "%s%s", launch->row ? launch->row->info.name : launch->file,
+             launch->row ? ".cu" : "");
+    module_request request = {.file = file,
+                              .row = launch->row,
+                              .params = launch->params,
                               .in = launch->in,
                               .out = launch->out,
                               .traced = bench->checked};
-    sim_launch run = {.arguments = launch->arguments,
+    sim_launch run = {.arguments = launch->split,
                       .splits = 1,
                       .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
                       .block_x = launch->shape.block_x,
                       .block_y = launch->shape.block_y,
-                      .shared = launch->shape.shared};
+                      .shared = launch->shape.shared,
+                      .rule = tensor_rule_of(bench->architecture ? bench->architecture : 90)};
     module *m;
+    if (launch->row) launch_fit_grid(launch->row, 1, 3, run.grid);
     TRY(module_get(&bench->modules, &request, &m, why));
     TRY(module_kernel(m, launch->entry, &run.kernel, why));
     if (bench->checked) return run_checked(bench, launch, m, &run, why);
@@ -166,18 +180,23 @@ static tess_status multiply_plain(split_bench *bench, const product_launch *laun
                             .in = launch->in,
                             .out = launch->out,
                             .shape = {.block_x = 256, .block_y = 1},
-                            .arguments = launch->split,
+                            .split = launch->split,
                             .grid = {4, 1, 1}};
-    return run_helper(bench, &plain, why);
+    return run_launch(bench, &plain, why);
+}
+
+/* Tiles of more columns leave no registers for it. */
+static int keeps_rest(const product_launch *launch) {
+    return launch->params[registry_find_param(launch->row, "BN")] <= 128;
 }
 
 static tess_status launch_one(void *self, const product_launch *launch, sentence *why) {
     split_bench *bench = self;
     bench->launches++;
     bench->last = *launch->split;
-    if (!launch->row) return run_helper(bench, launch, why);
+    if (!launch->row || !launch->row->box) return run_launch(bench, launch, why);
     if (launch->split->state[0] == SPLIT_FMA) return multiply_plain(bench, launch, why);
-    multiply_parts(launch->split);
+    multiply_parts(launch->split, keeps_rest(launch));
     if (launch->split->a.kept) *launch->split->a.kept = launch->split->state[0];
     if (launch->split->b.kept) *launch->split->b.kept = launch->split->state[0];
     return TESS_OK;

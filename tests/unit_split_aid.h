@@ -1,5 +1,5 @@
-/* unit_split_aid.h: products of f32 that are split, without a card: the kernels of split_prepare.cu run in the
- * simulator, and the one on tensor cores is computed here from the parts that they have written. White-box. */
+/* unit_split_aid.h: products of f32 that are split, without a card: the kernels of split_prepare.cu and split_03_mma run in
+ * the simulator; what the others on tensor cores do is computed here from the parts that have been written. White-box. */
 #ifndef UNIT_SPLIT_AID_H
 #define UNIT_SPLIT_AID_H
 
@@ -16,7 +16,8 @@ typedef struct split_bench {
     /* For the products that follow: */
     const split_kept *kept_a, *kept_b;
     int slices;
-    int checked; /* the kernels of split_prepare.cu are watched, access by access */
+    int architecture; /* whose tensor cores add; 0: sm_90 */
+    int checked;      /* the kernels of split_prepare.cu are watched, access by access */
 } split_bench;
 
 /* A row-major or column-major matrix in memory of the test's own. */

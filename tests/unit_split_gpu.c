@@ -71,12 +71,37 @@ GPU_TEST(gpu_split_way_can_be_asked_for) {
         check_way(ctx, certain ? TESS_WAY_F32 : TESS_WAY_BF16X6, "a wide row");
         run_case(&t, ctx, "split_02_bf16x6", 1, 2);
         check_way(ctx, certain ? TESS_WAY_F32 : TESS_WAY_BF16X6, "split_02_bf16x6");
+        run_case(&t, ctx, "split_03_mma", 1, 0x1p-60f);
+        check_way(ctx, certain ? TESS_WAY_F32 : TESS_WAY_BF16X6, "split_03_mma");
         run_case(&t, ctx, "split_01_fp16x3", 1, INFINITY);
         check_way(ctx, TESS_WAY_F32, "an infinity");
         run_case(&t, ctx, "simt_09_tile2d", 1, 2);
         check_way(ctx, TESS_WAY_ONLY, "simt_09_tile2d");
     } else {
         harness_skip("kernels that split f32 are for sm_90 alone");
+    }
+    close_case(&t, ctx);
+    tess_close(ctx);
+}
+
+/* Sums of one sign that no f32 holds: what is kept of their rounding must not turn infinities into NaN. */
+GPU_TEST(gpu_split_sums_beyond_f32_are_infinite) {
+    static const char *const kernels[] = {"split_02_bf16x6", "split_03_mma"};
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    case_of_ones t;
+    open_case(&t, ctx);
+    for (int i = 0; i < EDGE * DEPTH; i++) t.a[i] = t.b[i] = i == 7 ? 1 : 0x1p64f;
+    CHECK_STATUS(tess_copy(ctx, t.device[0], t.a, EDGE * DEPTH * sizeof(float)), TESS_OK, ctx);
+    CHECK_STATUS(tess_copy(ctx, t.device[1], t.b, EDGE * DEPTH * sizeof(float)), TESS_OK, ctx);
+    for (int i = 0; i < 2; i++) {
+        tess_status status = tess_gemm(ctx, 1, &t.A, &t.B, 0, &t.C, &(tess_options){.kernel = kernels[i]});
+        if (status == TESS_ERROR_KERNEL && strstr(tess_error(ctx), "sm_90 alone")) continue;
+        CHECK(status == TESS_OK, "%s: %s", kernels[i], tess_error(ctx));
+        CHECK_STATUS(tess_copy(ctx, t.c, t.device[2], EDGE * EDGE * sizeof(float)), TESS_OK, ctx);
+        int finite = 0;
+        for (int j = 0; j < EDGE * EDGE; j++) finite += t.c[j] != INFINITY;
+        CHECK(finite == 0, "%s: %d elements are not infinite", kernels[i], finite);
     }
     close_case(&t, ctx);
     tess_close(ctx);

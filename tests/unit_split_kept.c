@@ -49,6 +49,7 @@ static void try_pair(kept_case *t, const char *kernel, int of_a, int of_b, int w
 
 /* Parts of an operand are written anew when a product takes another way, and again for the next. */
 TEST(split_kept_parts_give_the_same_bits) {
+    static const char *const kernels[] = {"split_01_fp16x3", "split_02_bf16x6", "split_03_mma"};
     enum { M = 20, N = 12, DEPTH = 150 };
     kept_case t = {.c = split_matrix_make(M, N, 0, 0, 1), .plain = split_matrix_make(M, N, 0, 0, 1)};
     for (int kind = 0; kind < KINDS; kind++) {
@@ -59,10 +60,9 @@ TEST(split_kept_parts_give_the_same_bits) {
         CHECK(*(int32_t *)(void *)t.kept_a[kind].memory == way_of[kind][PLAIN], "kept %d: way %d", kind,
               *(int32_t *)(void *)t.kept_a[kind].memory);
     }
-    for (int turn = 0; turn < 2 * KINDS * KINDS; turn++)
-        for (int which = 0; which < 4; which++)
-            try_pair(&t, turn < KINDS * KINDS ? "split_01_fp16x3" : "split_02_bf16x6", turn / KINDS % KINDS,
-                     turn % KINDS, which);
+    for (int turn = 0; turn < 3 * KINDS * KINDS; turn++)
+        for (int which = turn < 2 * KINDS * KINDS ? 0 : 3; which < 4; which++)
+            try_pair(&t, kernels[turn / (KINDS * KINDS)], turn / KINDS % KINDS, turn % KINDS, which);
     for (int kind = 0; kind < KINDS; kind++) {
         free(t.a[kind].data), free(t.b[kind].data);
         free(t.kept_a[kind].memory), free(t.kept_b[kind].memory);
@@ -84,7 +84,7 @@ TEST(split_slices_add_up) {
         }
         if (special) *split_at(&a, 0, 4, 7) = INFINITY, *split_at(&b, 0, 7, 2) = 3;
         for (int64_t i = 0; i < M * N; i++) c.data[i] = (float)(i - 20);
-        int way = split_multiply(&bench, "split_01_fp16x3", 2, &a, &b, -3, &c, 1);
+        int way = split_multiply(&bench, special ? "split_03_mma" : "split_01_fp16x3", 2, &a, &b, -3, &c, 1);
         CHECK(way == SPLIT_FP16X3 && bench.launches == 6, "way %d of the last slice, %d launches", way,
               bench.launches);
         CHECK(bench.last.k == DEPTH - 1088 && (double)bench.last.beta == 1, "a slice of %d, beta %g",

@@ -62,6 +62,7 @@ static void list_tasks(void) {
                 add_kernel(row, types[t]);
         add_task(NULL, "move.cu", types[t], types[t], NULL);
     }
+    add_task(NULL, "split_prepare.cu", TESS_F32, TESS_F32, NULL);
     for (int i = 0; (row = registry_row(i)) != NULL; i++)
         if (row->tensor && !row->box) add_kernel(row, TESS_BF16);
 }

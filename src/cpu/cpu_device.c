@@ -85,8 +85,8 @@ static int useful_threads(const cpu_device *self, const problem *what) {
     return useful >= self->threads ? self->threads : useful < 1 ? 1 : (int)useful;
 }
 
-static choice choose(const device *base, const problem *what) {
-    (void)base;
+static choice choose(const device *base, const problem *what, choice_rest *rest) {
+    (void)base, (void)rest;
     if (what->m == 1 || what->n == 1)
         return (
             choice){"cpu_05_vector", NULL,

@@ -74,7 +74,7 @@ static choice choose_tensor(const cuda_device *self, const problem *what) {
 }
 
 /* The type comes first: only some kernels take all of them. Then the shape. */
-choice cuda_choose(const device *base, const problem *what) {
+choice cuda_choose(const device *base, const problem *what, choice_rest *rest) {
     const cuda_device *self = (const cuda_device *)base;
     if (what->m == 1 || what->n == 1)
         return (choice){"vector_01_shuffle", NULL,
@@ -93,15 +93,15 @@ choice cuda_choose(const device *base, const problem *what) {
                    ? (choice){"simt_08_strided4x4", NULL, SOME_IDLE}
                    : (choice){"simt_11_warptile", NULL,
                               "it is the fastest for a card without asynchronous copies"};
-    if (what->in == TESS_F32) return cuda_choose_simt(self, what);
+    if (what->in == TESS_F32) return cuda_choose_simt(self, what, rest);
     const tiling *t =
         choose_tiling(what->in == TESS_F64 ? tilings_wide : tilings, what, self->facts->gpu.sms);
     return (choice){"simt_12_pipelined", t->params, t->reason};
 }
 
 /* What the card has must be enough for the kernel. */
-static tess_status check_card(const cuda_device *self, const plan *decided, sentence *why) {
-    const kernel_row *kernel = decided->kernel;
+static tess_status check_card(const cuda_device *self, const plan *decided, const kernel_row *kernel,
+                              const int64_t params[REGISTRY_PARAMS], sentence *why) {
     const tess_gpu_info *gpu = &self->facts->gpu;
     tess_type in = route_input(&decided->what, kernel);
     TRY(registry_check_architecture(kernel, in, self->facts->architecture, self->facts->model, why));
@@ -110,12 +110,12 @@ static tess_status check_card(const cuda_device *self, const plan *decided, sent
                            "%s needs cuTensorMapEncodeTiled, which this CUDA driver (%d.%d) does not have; "
                            "install one for CUDA 12 or later",
                            kernel->info.name, gpu->driver_version / 1000, gpu->driver_version % 1000 / 10);
-    if (cuda_find_kernel(self, kernel, in, decided->what.out, decided->params)) return TESS_OK;
+    if (cuda_find_kernel(self, kernel, in, decided->what.out, params)) return TESS_OK;
     launch_shape shape;
-    TRY(launch_shape_of(kernel, in, decided->params, &shape, why));
+    TRY(launch_shape_of(kernel, in, params, &shape, why));
     if (shape.shared > gpu->shared_per_block_most) {
         char values[192];
-        registry_print_params(kernel, decided->params, values, sizeof values);
+        registry_print_params(kernel, params, values, sizeof values);
         return status_fail(why, TESS_ERROR_KERNEL,
                            "%s with %s needs %d bytes of shared memory a block, but %s has %d; make the "
                            "tiles smaller",
@@ -129,5 +129,6 @@ tess_status cuda_prepare(const device *base, plan *decided, sentence *why) {
     const cuda_device *self = (const cuda_device *)base;
     if (!decided->kernel->block) return cuda_peer_prepare(self, decided, why);
     TRY(product_prepare(decided, why));
-    return check_card(self, decided, why);
+    if (decided->rest.kernel) TRY(check_card(self, decided, decided->rest.kernel, decided->rest.params, why));
+    return check_card(self, decided, decided->kernel, decided->params, why);
 }

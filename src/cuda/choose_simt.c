@@ -1,10 +1,12 @@
 /* choose_simt.c: the tiles that an f32 product gets where ordinary cores multiply it: those whose time is the least.
  *
  * Multiprocessors compute tiles in rounds, one each at a time, so that the time has steps. Large tiles take the least for
- * a multiply-add; small ones, whose depth groups of warps split among them, reach more multiprocessors. */
+ * a multiply-add; small ones, whose depth groups of warps split among them, reach more multiprocessors. Where large tiles
+ * would leave most of the last round idle, they get as many rows or columns of C as fill the rounds before it, and the
+ * rest is a product of its own. */
 #include <math.h>
 
-#include "../launch.h"
+#include "../route.h"
 #include "cuda.h"
 
 /* A tile, and the nanoseconds that a multiprocessor of an H200 takes for a step of k of it, and for beginning and ending
@@ -12,36 +14,115 @@
 typedef struct tiling {
     int rows, cols;
     double step, start;
-    int kilobytes, aligned;
+    int kilobytes, aligned; /* 1: of A and B; 2: of C too */
+    int paired; /* two run at once, and take so long together as two after each other are said to */
     const char *kernel, *params;
 } tiling;
 static const tiling tilings[] = {
-    {256, 128, 171.0, 4000, 96, 1, "simt_14_ahead", "BM=256,BK=16,ROWS=1"},
-    {128, 128, 86.7, 4000, 32, 0, "simt_14_ahead", NULL},
-    {64, 128, 45.7, 2800, 151, 1, "simt_15_split", "BM=64,SPLIT=4,BK=16,ROWS=1,STAGES=3"},
-    {64, 128, 47.1, 2800, 80, 0, "simt_15_split", "BM=64,SPLIT=4,ROWS=1,STAGES=3"},
-    {32, 64, 12.4, 1850, 151, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
-    {32, 64, 13.2, 1850, 78, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,ROWS=1,STAGES=3"},
-    {32, 32, 8.0, 1250, 99, 0, "simt_15_split", "BM=32,BN=32,TM=8,TN=4,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
-    {16, 32, 5.4, 1400, 76, 0, "simt_15_split", "BM=16,BN=32,TM=4,TN=4,SPLIT=16,ROWS=1,STAGES=3"},
-    {8, 32, 3.1, 1300, 64, 0, "simt_15_split", "BM=8,BN=32,TM=2,TN=4,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
+    {256, 128, 163.1, 28000, 168, 2, 0, "simt_14_ahead", "BM=256,BK=32,ROWS=2,STAGES=3"},
+    {256, 128, 167.2, 12500, 96, 1, 0, "simt_14_ahead", "BM=256,BK=16,ROWS=1"},
+    {128, 128, 83.9, 10000, 64, 2, 1, "simt_14_ahead", "BK=16,ROWS=1"},
+    {128, 128, 87.6, 10000, 32, 0, 1, "simt_14_ahead", NULL},
+    {64, 128, 43.9, 2800, 151, 1, 0, "simt_15_split", "BM=64,SPLIT=4,BK=16,ROWS=1,STAGES=3"},
+    {64, 128, 47.1, 2800, 80, 0, 0, "simt_15_split", "BM=64,SPLIT=4,ROWS=1,STAGES=3"},
+    {48, 96, 29.6, 2000, 113, 1, 0, "simt_15_split", "BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=2,STAGES=3"},
+    {32, 64, 14.3, 1850, 151, 0, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
+    {32, 64, 15.1, 1850, 78, 0, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,ROWS=1,STAGES=3"},
+    {32, 32, 8.0, 1250, 99, 0, 0, "simt_15_split", "BM=32,BN=32,TM=8,TN=4,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
+    {16, 32, 5.4, 1400, 76, 0, 0, "simt_15_split", "BM=16,BN=32,TM=4,TN=4,SPLIT=16,ROWS=1,STAGES=3"},
+    {8, 32, 3.1, 1300, 64, 0, 0, "simt_15_split", "BM=8,BN=32,TM=2,TN=4,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
 };
-enum { TILINGS = sizeof tilings / sizeof *tilings, LARGE = 2 };
+/* The first are fastest for all but small products; those up to the second number may leave a rest. */
+enum { TILINGS = sizeof tilings / sizeof *tilings, LARGE = 4, CUTTING = 6 };
+/* What a tile of a pair takes longer that is alone; nanoseconds of a second launch behind the first; and what a cut must
+ * save, for the model is not exact. */
+static const double alone = 0.75, second_launch = 2000, worth_cutting = 0.995;
 
-static double time_of(const tiling *t, const problem *what, int sms) {
-    return ceil(cuda_tiles(what, t->rows, t->cols) / sms) * (t->start + t->step * (double)what->k);
+/* What there is to choose for: the product as the kernel sees it, and the card. */
+typedef struct asked {
+    problem run;
+    int aligned, sms, kilobytes;
+} asked;
+
+/* A tiling and its time; and where C is cut, the rows or columns that it gets, and the tiling of the rest. */
+typedef struct found {
+    const tiling *tiles, *rest_tiles;
+    int64_t rows, cols;
+    double time;
+} found;
+
+static int is_possible(const tiling *t, const asked *ask) {
+    return t->kilobytes <= ask->kilobytes && t->aligned <= ask->aligned;
 }
 
-choice cuda_choose_simt(const cuda_device *self, const problem *what) {
-    const tess_gpu_info *gpu = &self->facts->gpu;
-    const tiling *best = NULL;
-    int aligned = launch_is_aligned(what, NULL, 4);
+static double time_of(const tiling *t, const problem *run, int sms) {
+    double rounds = ceil(cuda_tiles(run, t->rows, t->cols) / sms);
+    if (t->paired && fmod(rounds, 2) == 1) rounds += alone;
+    return rounds * (t->start + t->step * (double)run->k);
+}
+
+static found find_one(const asked *ask, const problem *run) {
+    found best = {.tiles = NULL, .rows = run->m, .cols = run->n};
     for (int i = 0; i < TILINGS; i++) {
-        const tiling *t = &tilings[i];
-        if (t->kilobytes > gpu->shared_per_block_most >> 10 || t->aligned > aligned) continue;
-        if (!best || time_of(t, what, gpu->sms) < time_of(best, what, gpu->sms)) best = t;
+        if (!is_possible(&tilings[i], ask)) continue;
+        double time = time_of(&tilings[i], run, ask->sms);
+        if (best.tiles && time >= best.time) continue;
+        best.tiles = &tilings[i], best.time = time;
     }
-    return (choice){best->kernel, best->params,
-                    best < tilings + LARGE ? "it is the fastest kernel of those that use multiply-adds alone"
-                                           : "tiles of this size give multiprocessors the most equal work"};
+    return best;
+}
+
+/* As many rows of tiles, or columns, as fill all rounds but the last; and the best for what is left. */
+static void try_cut(const asked *ask, const tiling *t, int by_rows, found *best) {
+    problem first = ask->run, rest = ask->run;
+    int64_t *length = by_rows ? &first.m : &first.n, *left = by_rows ? &rest.m : &rest.n;
+    double rounds = ceil(cuda_tiles(&ask->run, t->rows, t->cols) / ask->sms) - 1;
+    *length = 1; /* one line of tiles */
+    int64_t lines = (int64_t)(rounds * ask->sms / cuda_tiles(&first, t->rows, t->cols));
+    if (lines < 1) return;
+    *length = lines * (by_rows ? t->rows : t->cols);
+    *left -= *length;
+    if (*left < 1) return;
+    found after = find_one(ask, &rest);
+    double time = time_of(t, &first, ask->sms) + second_launch + after.time;
+    if (time >= best->time * (best->rest_tiles ? 1 : worth_cutting)) return;
+    *best = (found){t, after.tiles, first.m, first.n, time};
+}
+
+static found find_best(const asked *ask) {
+    found best = find_one(ask, &ask->run);
+    for (int i = 0; i < CUTTING; i++)
+        for (int by_rows = 1; by_rows >= 0; by_rows--)
+            if (is_possible(&tilings[i], ask)) try_cut(ask, &tilings[i], by_rows, &best);
+    return best;
+}
+
+/* How the kernels of the table will get the matrices. */
+static asked ask_for(const cuda_device *self, const problem *what, route *way) {
+    int64_t params[REGISTRY_PARAMS];
+    sentence why;
+    const kernel_row *kernel = registry_find("gpu", tilings[0].kernel, &why);
+    for (int i = 0; i < REGISTRY_PARAMS; i++) params[i] = REGISTRY_UNSET;
+    asked ask = {.run = *what,
+                 .sms = self->facts->gpu.sms,
+                 .kilobytes = self->facts->gpu.shared_per_block_most >> 10};
+    if (!kernel || route_of(what, kernel, params, NULL, way, &why) != TESS_OK) return ask;
+    ask.run = way->run;
+    ask.aligned = route_can_read(way, NULL, 4) ? 1 + route_can_write(way, NULL, 4) : 0;
+    return ask;
+}
+
+choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_rest *rest) {
+    route way = {.swapped = 0};
+    asked ask = ask_for(self, what, &way);
+    found best = find_best(&ask);
+    const tiling *t = best.tiles;
+    if (best.rest_tiles) {
+        *rest = (choice_rest){best.rest_tiles->kernel, best.rest_tiles->params,
+                              way.swapped ? best.cols : best.rows, way.swapped ? best.rows : best.cols};
+        return (choice){t->kernel, t->params, "tiles of this size fill whole rounds of the multiprocessors"};
+    }
+    return (choice){t->kernel, t->params,
+                    t < tilings + LARGE ? "it is the fastest kernel of those that use multiply-adds alone"
+                                        : "tiles of this size give multiprocessors the most equal work"};
 }

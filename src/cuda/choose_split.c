@@ -12,45 +12,81 @@ enum { SPLIT_BY_DEFAULT = 1 };
 
 /* From this k on parts have less error than multiply-adds in order, on all data tried. */
 enum { LEAST_K = 256 };
-#define REASON                                                                                               \
-    "from k = 256 on parts of f32 on tensor cores have no more error than f32 multiply-adds, and here they " \
-    "take less time"
+#define RULE "from k = 256 on parts of f32 on tensor cores have no more error than f32 multiply-adds, and "
 
-/* Widths of a tile of 128 rows; and the seconds that a multiprocessor of an H200 takes for one of k. */
+/* A tile, and the seconds that a multiprocessor takes for one of k. */
 typedef struct split_tiling {
-    int cols;
+    int rows, cols;
     double time;
     const char *params;
 } split_tiling;
-static const split_tiling tilings[] = {
-    {192, 24.5e-9, NULL},
-    {128, 16.9e-9, "BN=128,STAGES=6,CM=2,GROUP=8"},
-    {64, 11e-9, "BN=64,STAGES=8,CM=1,GROUP=16,BOXES=2"},
-};
-enum { TILINGS = sizeof tilings / sizeof *tilings, TILE_ROWS = 128 };
+enum { TILINGS = 3 };
+
+/* A card. Of the time before the product: the launches, 12 bytes for each element of A and B, and for each line the waits
+ * of its threads for each other. And of multiply-adds, at the best rate that a multiprocessor reaches on any shape: a
+ * choice that is wrong must not be slower. */
+typedef struct split_card {
+    const char *kernel, *reason;
+    split_tiling tilings[TILINGS];
+    double parts_start, parts_bytes, parts_line, plain_start, plain_rate;
+} split_card;
+
+static const split_card h200 = {.kernel = "split_01_fp16x3",
+                                .reason = RULE "here they take less time",
+                                .tilings = {{128, 192, 24.5e-9, NULL},
+                                            {128, 128, 16.9e-9, "BN=128,STAGES=6,CM=1,GROUP=16,BOXES=2"},
+                                            {128, 64, 11e-9, "BN=64,STAGES=8,CM=1,GROUP=16,BOXES=2"}},
+                                .parts_start = 8e-6,
+                                .parts_bytes = 4.9e12,
+                                .parts_line = 1e-9,
+                                .plain_start = 3e-6,
+                                .plain_rate = 0.4e12};
+
+/* Not measured on that card, but reckoned from its published rates: three fifths of a third of 312 TFLOPS as f16 on 108
+ * multiprocessors, against all of 19.5 TFLOPS as f32; two thirds of 1.5 TB/s for parts, and launches that do not overlap.
+ * Small tiles take as much longer than large ones as on an H200. */
+static const split_card a100 = {.kernel = "split_03_mma",
+                                .reason = RULE "by this card's published rates they take less time",
+                                .tilings = {{128, 128, 57e-9, NULL},
+                                            {128, 64, 38e-9, "BN=64,WM=32,STAGES=4"},
+                                            {64, 64, 22e-9, "BM=64,BN=64,WM=32,WN=16,STAGES=4"}},
+                                .parts_start = 15e-6,
+                                .parts_bytes = 1e12,
+                                .parts_line = 2e-9,
+                                .plain_start = 3e-6,
+                                .plain_rate = 0.18e12};
+
 /* Where fewer than half of the multiprocessors have a tile, each takes that much longer for it. */
 static const double alone = 1.9;
 
-/* What comes before takes: the launches, and 12 bytes for each element of A and B. And what multiply-adds take, at the best
- * rate that a multiprocessor reaches on any shape: a choice that is wrong must not be slower. */
-static const double parts_start = 8e-6, parts_bytes = 4.9e12, plain_start = 3e-6, plain_rate = 0.4e12;
+/* NULL: one whose tensor cores are not known to be faster by parts. Those of cards for graphics, sm_86, sm_89 and sm_120,
+ * multiply f16 with sums of f32 at one to two times the rate of f32, and three products use that up; some for servers do
+ * it at four times, but a driver tells them by their names alone. Of sm_100 and later nothing was measured. */
+static const split_card *card_of(const cuda_device *self) {
+    int architecture = self->facts->architecture;
+    if (architecture == 90) return driver.cuTensorMapEncodeTiled ? &h200 : NULL;
+    return architecture == 80 ? &a100 : NULL;
+}
 
-/* Of the product alone, with tiles of that width. */
+int cuda_splits(const cuda_device *self) {
+    return card_of(self) != NULL;
+}
+
+/* Of the product alone, with such tiles. */
 static double tile_time(const problem *what, const split_tiling *t, int sms) {
-    double tiles = cuda_tiles(what, TILE_ROWS, t->cols);
+    double tiles = cuda_tiles(what, t->rows, t->cols);
     return (tiles < 0.5 * sms ? alone : ceil(tiles / sms)) * (double)what->k * t->time;
 }
 
-static double pack_time(const problem *what) {
+static double pack_time(const split_card *card, const problem *what) {
     double count = (double)what->batch.count, of_a = what->batch.stride_a ? count : 1,
-           of_b = what->batch.stride_b ? count : 1,
-           elements = ((double)what->m * of_a + (double)what->n * of_b) * (double)what->k;
-    return parts_start + 12 * elements / parts_bytes;
+           of_b = what->batch.stride_b ? count : 1, lines = (double)what->m * of_a + (double)what->n * of_b;
+    return card->parts_start + lines * (card->parts_line + 12 * (double)what->k / card->parts_bytes);
 }
 
-static double plain_time(const problem *what, int sms) {
+static double plain_time(const split_card *card, const problem *what, int sms) {
     double operations = 2 * (double)what->m * (double)what->n * (double)what->k * (double)what->batch.count;
-    return plain_start + operations / (plain_rate * sms);
+    return card->plain_start + operations / (card->plain_rate * sms);
 }
 
 static int is_wanted(void) {
@@ -60,12 +96,13 @@ static int is_wanted(void) {
 
 choice cuda_choose_split(const cuda_device *self, const problem *what) {
     const choice none = {NULL, NULL, NULL};
+    const split_card *card = card_of(self);
     if (what->in != TESS_F32 || what->compute != TESS_COMPUTE_DEFAULT || what->k < LEAST_K) return none;
-    if (self->facts->architecture != 90 || !driver.cuTensorMapEncodeTiled || !is_wanted()) return none;
-    const split_tiling *best = &tilings[0];
+    if (!card || !is_wanted()) return none;
+    const split_tiling *best = &card->tilings[0];
     int sms = self->facts->gpu.sms;
     for (int i = 1; i < TILINGS; i++)
-        if (tile_time(what, &tilings[i], sms) < tile_time(what, best, sms)) best = &tilings[i];
-    if (pack_time(what) + tile_time(what, best, sms) >= plain_time(what, sms)) return none;
-    return (choice){"split_01_fp16x3", best->params, REASON};
+        if (tile_time(what, &card->tilings[i], sms) < tile_time(what, best, sms)) best = &card->tilings[i];
+    if (pack_time(card, what) + tile_time(what, best, sms) >= plain_time(card, what, sms)) return none;
+    return (choice){card->kernel, best->params, card->reason};
 }

@@ -110,7 +110,7 @@ void cuda_nvml_state(const char *bus_id, tess_device_state *state);
 
 /* ---- choose.c ---- */
 
-choice cuda_choose(const device *base, const problem *what);
+choice cuda_choose(const device *base, const problem *what, choice_rest *rest);
 /* How many tiles of that size all products of a batch have. */
 double cuda_tiles(const problem *what, int rows, int cols);
 tess_status cuda_prepare(const device *base, plan *decided, sentence *why);
@@ -122,13 +122,15 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what);
 
 /* ---- choose_split.c ---- */
 
+/* Whether f32 is split on this card without being asked. */
+int cuda_splits(const cuda_device *self);
 /* kernel NULL: f32 is not to be split here. */
 choice cuda_choose_split(const cuda_device *self, const problem *what);
 
 /* ---- choose_simt.c ---- */
 
 /* For f32 on sm_80 and later. */
-choice cuda_choose_simt(const cuda_device *self, const problem *what);
+choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_rest *rest);
 
 /* ---- modules.c ---- */
 

@@ -35,8 +35,7 @@ static tess_status make(cuda_device *self, const line_matrix *what, split_kept *
 /* Nothing is kept where no kernel splits f32, products are cut into slices, or there is no memory for it. */
 tess_status cuda_keep(device *base, const line_matrix *what, void **kept, int64_t *bytes, sentence *why) {
     cuda_device *self = (cuda_device *)base;
-    if (what->type != TESS_F32 || self->facts->architecture != 90 || !driver.cuTensorMapEncodeTiled ||
-        what->lines > INT32_MAX || what->k > SLICES_LONGEST)
+    if (what->type != TESS_F32 || !cuda_splits(self) || what->lines > INT32_MAX || what->k > SLICES_LONGEST)
         return TESS_OK;
     split_kept *made = memory_alloc_zeroed(sizeof *made);
     if (!made)

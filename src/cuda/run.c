@@ -78,6 +78,17 @@ static tess_status launch_one(void *argument, const product_launch *launch, sent
     return launch_function(to, launch, function, launch->grid, (void *)(uintptr_t)launch->arguments, why);
 }
 
+static tess_status load_one(void *argument, const product_launch *launch, sentence *why) {
+    const queue *to = argument;
+    cuda_kernel *kernel;
+    return cuda_load_kernel(to->self, launch->row, launch->in, launch->out, launch->params, &kernel, why);
+}
+
+/* Whether blocks may form clusters; split_prepare.cu asks the same. */
+static int has_clusters(const cuda_device *self) {
+    return self->facts->architecture >= 90;
+}
+
 /* Memory for the parts of f32: for all of k; or of a card that is nearly full for slices of it; or none. What was refused
  * once is not asked for again, so that a product that runs for the second time allocates nothing. */
 static tess_status find_room(cuda_device *self, const problem *what, const operands *data, int *slices,
@@ -96,7 +107,7 @@ static tess_status find_room(cuda_device *self, const problem *what, const opera
 
 static tess_status queue_split(queue *to, const plan *decided, const operands *data, sentence *why) {
     cuda_device *self = to->self;
-    product_target target = {to, launch_one, .by_pieces = 1, .clusters = 1};
+    product_target target = {to, launch_one, .by_pieces = 1, .clusters = has_clusters(self)};
     char *workspace;
     TRY(find_room(self, &decided->what, data, &target.slices, &workspace, why));
     if (workspace)
@@ -117,7 +128,8 @@ tess_status cuda_queue(cuda_device *self, const plan *decided, const operands *d
     if (decided->kernel->splits) return queue_split(&to, decided, data, why);
     TRY(product_workspace(decided, data, &bytes, why));
     TRY(cuda_workspace(self, bytes, &workspace, why));
-    return product_run(&(product_target){&to, launch_one, .by_pieces = 1}, decided, data, workspace, why);
+    product_target target = {&to, launch_one, .load = load_one, .by_pieces = 1};
+    return product_run(&target, decided, data, workspace, why);
 }
 
 tess_status cuda_queue_parts(cuda_device *self, const line_matrix *what, char *memory, int64_t *words,
@@ -125,8 +137,8 @@ tess_status cuda_queue_parts(cuda_device *self, const line_matrix *what, char *m
     queue to = {self, self->stream};
     const kernel_row *kernel = registry_find("gpu", "split_01_fp16x3", why);
     if (!kernel) return TESS_ERROR_INTERNAL;
-    return split_keep(&(product_target){&to, launch_one, .by_pieces = 1, .clusters = 1}, kernel, what, memory,
-                      words, why);
+    product_target target = {&to, launch_one, .by_pieces = 1, .clusters = has_clusters(self)};
+    return split_keep(&target, kernel, what, memory, words, why);
 }
 
 tess_status cuda_queue_scale(cuda_device *self, const problem *what, const operands *data, cu_stream stream,
@@ -209,7 +221,7 @@ static tess_status read_kernel_facts(cuda_device *self, const plan *decided, tes
     route way;
     cuda_kernel *kernel;
     TRY(route_of(&decided->what, decided->kernel, decided->params, NULL, &way, why));
-    const problem *run = &way.run;
+    const problem first = product_first(decided, &way), *run = &first;
     TRY(cuda_load_kernel(self, decided->kernel, run->in, run->out, decided->params, &kernel, why));
     const launch_shape *shape = &kernel->shape;
     int static_shared;

@@ -153,6 +153,7 @@ static tess_status add_block(stage_job *job, const problem *p, const operands *d
     block->needs[0] = panel_a, block->needs[1] = panel_b, block->needs[2] = -1;
     if (data->beta != 0) TRY(add_part(job, 2, r, &block->needs[2], why));
     block->decided = *job->whole;
+    if (r->rows < p->m || r->cols < p->n) block->decided.rest.kernel = NULL; /* the cut was for all of C */
     problem *what = &block->decided.what;
     *what = *p;
     what->m = r->rows, what->n = r->cols, what->batch.count = r->products;

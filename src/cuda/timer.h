@@ -13,6 +13,7 @@ typedef struct timed_runs {
     problem what;
     const kernel_row *kernel;
     int64_t params[REGISTRY_PARAMS];
+    plan_rest rest;
     operands data;
     int64_t runs;
     cu_executable graph;

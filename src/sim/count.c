@@ -383,6 +383,11 @@ tess_status count_product(sim_device *self, const plan *decided, tess_count_view
     void *blocks[4] = {NULL};
     char reason[256];
     if (!module_can_trace(reason)) return status_fail(why, TESS_ERROR_DEVICE, "%s", reason);
+    if (decided->kernel->splits)
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "%s multiplies parts of the matrices' elements, which a count does not have: what "
+                           "it does depends on them",
+                           decided->kernel->info.name);
     tess_status status = run_counted(&count, blocks, why);
     if (status == TESS_OK) finish(&count, by_line, line_count);
     /* A file of the user's may treat its blocks as it likes. */

@@ -180,10 +180,10 @@ static SIM_UNTRACED void sim_wait(int pending) {
     sim_here *here = SIM_HERE;
     here->calls->wait(here, pending);
 }
-#define cp_async(to, from, bytes, there) \
-    sim_copy(to, from, (int)(bytes), (there) ? (int)(bytes) : 0, __LINE__)
-#define cp_commit()      sim_commit()
-#define cp_wait(pending) sim_wait(pending)
+#define cp_async_first(to, from, bytes, present) sim_copy(to, from, (int)(bytes), (int)(present), __LINE__)
+#define cp_async(to, from, bytes, there)         cp_async_first(to, from, bytes, (there) ? (int)(bytes) : 0)
+#define cp_commit()                              sim_commit()
+#define cp_wait(pending)                         sim_wait(pending)
 
 /* ---- Warps ---- */
 

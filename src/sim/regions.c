@@ -8,6 +8,7 @@
 
 #include "../memory.h"
 #include "../numeric.h"
+#include "../split.h"
 
 /* Checking keeps a few bytes for each element; beyond this many it would take the machine's memory. */
 static const uint64_t MOST_ELEMENTS = UINT64_C(1) << 30;
@@ -141,9 +142,66 @@ static tess_status add_product(const product_launch *launch, const block_list *b
     return add_region(out, c, !out->beta_is_zero, blocks, why);
 }
 
+/* Lines of the workspace: parts or factors. The kernels beside the product write them. */
+static tess_status add_lines(const product_launch *launch, const char *name, const void *data, int shift,
+                             int64_t lines, int64_t length, regions *out, sentence *why) {
+    region r = {.name = name,
+                .data = data,
+                .shift = shift,
+                .rows = lines,
+                .cols = length,
+                .row_stride = length,
+                .col_stride = 1,
+                .count = 1,
+                .writable = !launch->row,
+                .partly = 1};
+    return add_region(out, r, 1, &(block_list){0}, why);
+}
+
+/* A or B as it lies, and what is made of it. */
+static tess_status add_side(const product_launch *launch, const split_side *side, int is_b,
+                            const block_list *blocks, regions *out, sentence *why) {
+    int64_t k = launch->split->k, lines = (int64_t)side->lines * side->products,
+            length = (k + SPLIT_DEPTH - 1) / SPLIT_DEPTH * SPLIT_CHUNK;
+    region from = {.name = is_b ? "B" : "A",
+                   .data = (const char *)side->from,
+                   .shift = 2,
+                   .rows = is_b ? k : side->lines,
+                   .cols = is_b ? side->lines : k,
+                   .row_stride = is_b ? side->step : side->line,
+                   .col_stride = is_b ? side->line : side->step,
+                   .count = side->products,
+                   .batch_stride = side->batch};
+    TRY(add_region(out, from, 1, blocks, why));
+    TRY(add_lines(launch, is_b ? "the factors of B" : "the factors of A", side->undo, 2, lines, 2, out, why));
+    return add_lines(launch, is_b ? "the parts of B" : "the parts of A", side->parts, 1, lines, length, out,
+                     why);
+}
+
+static tess_status add_split(const product_launch *launch, const block_list *blocks, regions *out,
+                             sentence *why) {
+    const split_arguments *s = launch->split;
+    region c = {.name = "C",
+                .data = (const char *)s->c,
+                .shift = 2,
+                .rows = s->a.lines,
+                .cols = s->b.lines,
+                .row_stride = s->c_row,
+                .col_stride = s->c_col,
+                .count = s->count,
+                .batch_stride = s->batch_c,
+                .writable = 1};
+    TRY(add_side(launch, &s->a, 0, blocks, out, why));
+    TRY(add_side(launch, &s->b, 1, blocks, out, why));
+    TRY(add_lines(launch, "the state", s->state, 2, 1, 1 + s->blocks, out, why));
+    out->beta_is_zero = s->beta == 0;
+    return launch->row ? add_region(out, c, !out->beta_is_zero, blocks, why) : TESS_OK;
+}
+
 tess_status regions_make(const product_launch *launch, const block_list *blocks, regions *out,
                          sentence *why) {
     memset(out, 0, sizeof *out);
+    if (launch->split) return add_split(launch, blocks, out, why);
     return launch->moves ? add_move(launch, blocks, out, why) : add_product(launch, blocks, out, why);
 }
 
@@ -240,7 +298,7 @@ int regions_unwritten(const regions *r, const region **found, const char **at) {
     for (int i = 0; i < r->count; i++) {
         const region *it = &r->list[i];
         uint64_t slots = it->bytes >> it->shift;
-        for (uint64_t slot = 0; it->writable && slot < slots; slot++)
+        for (uint64_t slot = 0; it->writable && !it->partly && slot < slots; slot++)
             if (it->state[slot] && !it->writer[slot]) {
                 *found = it;
                 *at = it->low + (slot << it->shift);

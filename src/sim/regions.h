@@ -1,5 +1,6 @@
 /* regions.h: the global memory a launch may touch, element by element: A and B, which are read, and C, which
- * is read and written; or what a move copies from and to. What lies between their rows belongs to nobody. */
+ * is read and written; or what a move copies from and to; and of f32 that is split its parts (split.h). What lies
+ * between their rows belongs to nobody. */
 #ifndef REGIONS_H
 #define REGIONS_H
 
@@ -8,7 +9,7 @@
 #include "../product.h"
 #include "blocks.h"
 
-enum { REGIONS_MOST = 3 };
+enum { REGIONS_MOST = 8 };
 
 /* Of an element: it is one; it holds something. */
 enum { REGION_ELEMENT = 1, REGION_WRITTEN = 2 };
@@ -19,6 +20,7 @@ typedef struct region {
     uint64_t bytes;
     int shift; /* of the element's size */
     int writable;
+    int partly;       /* not all of it has to be written */
     const char *data; /* of the first product of the batch */
     int64_t rows, cols, row_stride, col_stride, count, batch_stride;
     _Atomic uint8_t *state;   /* one an element of low ... low + bytes */

@@ -14,7 +14,8 @@ typedef struct sim_device {
     int threads;
     module_list modules;
     grid_workers workers;
-    device_workspace copies; /* of matrices that a kernel does not take as they lie */
+    device_workspace copies; /* of matrices that a kernel does not take as they lie, or their parts */
+    tess_way way;            /* of the last product */
     /* Of a checked device. */
     block_list blocks; /* what tess_alloc gave */
     int fine;          /* shared memory is watched byte by byte */

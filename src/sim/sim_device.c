@@ -99,8 +99,8 @@ static int threads_of(const device *base) {
 
 /* ---- Products ---- */
 
-static choice choose(const device *base, const problem *what) {
-    (void)base;
+static choice choose(const device *base, const problem *what, choice_rest *rest) {
+    (void)base, (void)rest;
     if (what->m == 1 || what->n == 1)
         return (choice){"vector_01_shuffle", NULL,
                         "with one row or column of C every element is used once, so that only reading in "
@@ -147,8 +147,7 @@ static void restore_c(const problem *what, const operands *data, const char *sav
     memcpy((char *)data->c + what->bytes_c.low, saved, (size_t)(what->bytes_c.high - what->bytes_c.low));
 }
 
-static tess_status run(device *base, const plan *decided, const operands *data, sentence *why) {
-    sim_device *self = (sim_device *)base;
+static tess_status run_product(sim_device *self, const plan *decided, const operands *data, sentence *why) {
     const product_target target = {.self = self, .launch = sim_launch_one};
     TRY(workspace_grow(&self->copies, (size_t)decided->workspace, "copies of the matrices", why));
     if (!self->checked) return product_run(&target, decided, data, self->copies.memory, why);
@@ -166,6 +165,22 @@ static tess_status run(device *base, const plan *decided, const operands *data, 
     if (status != TESS_OK) restore_c(&decided->what, data, saved);
     memory_free(saved);
     return status;
+}
+
+/* The workspace of a product that was split begins with the way it took. */
+static tess_status run(device *base, const plan *decided, const operands *data, sentence *why) {
+    sim_device *self = (sim_device *)base;
+    int32_t way = TESS_WAY_ONLY;
+    TRY(run_product(self, decided, data, why));
+    if (decided->kernel->splits) memcpy(&way, self->copies.memory, sizeof way);
+    self->way = (tess_way)way;
+    return TESS_OK;
+}
+
+static tess_status read_way(device *base, tess_way *way, sentence *why) {
+    (void)why;
+    *way = ((const sim_device *)base)->way;
+    return TESS_OK;
 }
 
 static tess_status scale(device *base, const problem *what, const operands *data, sentence *why) {
@@ -258,7 +273,7 @@ static tess_status set_workspace(device *base, void *memory, size_t bytes, sente
     .set_threads = set_threads, .threads = threads_of, .choose = choose, .prepare = prepare, .run = run,  \
     .measure_peak = measure_peak, .measure_bandwidth = measure_bandwidth, .scale = scale, .alloc = alloc, \
     .free = free_memory, .copy = copy, .wait = wait_for_all, .set_workspace = set_workspace,              \
-    .time = time_run, .facts = facts, .observed = observed, .counters = count_for
+    .time = time_run, .facts = facts, .way = read_way, .observed = observed, .counters = count_for
 
 const device_ops sim_device_ops = {SIM_OPS("sim", _plain), .open = open_plain};
 const device_ops sim_checked_device_ops = {SIM_OPS("sim:checked", _checked), .open = open_checked,

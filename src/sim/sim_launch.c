@@ -10,6 +10,9 @@
 #include "sim.h"
 #include "tensor_core.h"
 
+/* Blocks of a kernel that walks over tiles: few, so that even small products have several tiles for each. */
+enum { AT_ONCE = 4 };
+
 /* A count in the environment, 0 if it is not a number from 1 to 1024. */
 static int threads_from(const char *name) {
     const char *text = getenv(name);
@@ -28,10 +31,12 @@ int sim_default_threads(void) {
 
 tess_status sim_get_module(sim_device *self, const product_launch *launch, int traced, int steps,
                            module **out, sentence *why) {
-    char file[512] = "move.cu";
-    if (launch->row && launch->row->path)
+    char file[512];
+    if (!launch->row)
+        snprintf(file, sizeof file, "%s", launch->file ? launch->file : "move.cu");
+    else if (launch->row->path)
         snprintf(file, sizeof file, "%s", launch->row->path);
-    else if (launch->row)
+    else
         snprintf(file, sizeof file, "%s.cu", launch->row->info.name);
     module_request request = {.file = file,
                               .row = launch->row,
@@ -83,11 +88,13 @@ tess_status sim_launch_one(void *target, const product_launch *launch, sentence 
     module *m;
     sim_launch run = {.arguments = launch->arguments,
                       .moves = launch->moves,
+                      .splits = launch->split != NULL,
                       .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
                       .block_x = launch->shape.block_x,
                       .block_y = launch->shape.block_y,
                       .shared = launch->shape.shared,
                       .rule = tensor_rule_of(self->limits->architecture)};
+    if (launch->row) launch_fit_grid(launch->row, launch->shape.cluster, AT_ONCE, run.grid);
     TRY(sim_get_module(self, launch, self->checked, 0, &m, why));
     TRY(check_shared(self, m, &launch->shape, why));
     TRY(module_kernel(m, launch->entry, &run.kernel, why));

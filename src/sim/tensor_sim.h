@@ -35,7 +35,7 @@ typedef struct sim_tensor {
 #define SIM_TYPE SIM_TF32
 #endif
 
-#define cp_async_part(to, from, bytes, present) sim_copy(to, from, (int)(bytes), (int)(present), __LINE__)
+#define cp_async_part cp_async_first
 
 /* A place in shared memory as a number: where it begins is 0. */
 typedef unsigned shared_t;
@@ -69,10 +69,10 @@ static SIM_UNTRACED void mma_round(unsigned *words, int count) {
 #endif
 }
 
-static SIM_UNTRACED void sim_mma(acc_t *d, const unsigned *a, const unsigned *b, int line) {
+static SIM_UNTRACED void sim_mma(void *d, const unsigned *a, const unsigned *b, int type, int line) {
     sim_here *here = SIM_HERE;
     sim_tensor ask = {.operation = SIM_MMA,
-                      .type = SIM_TYPE,
+                      .type = type,
                       .line = line,
                       .site = __builtin_return_address(0),
                       .to = d,
@@ -80,7 +80,9 @@ static SIM_UNTRACED void sim_mma(acc_t *d, const unsigned *a, const unsigned *b,
                       .b = b};
     here->calls->tensor(here, &ask);
 }
-#define mma(d, a, b) sim_mma(d, a, b, __LINE__)
+#define mma(d, a, b) sim_mma(d, a, b, SIM_TYPE, __LINE__)
+/* Of kernels/split_03_mma.cu. */
+#define mma_half(d, a, b, is_bf16) sim_mma(d, a, b, (is_bf16) ? SIM_BF16 : SIM_F16, __LINE__)
 
 #define two_out(first, second) ((unsigned)TO_OUT(first) | (unsigned)TO_OUT(second) << 16)
 

@@ -127,9 +127,12 @@ static int has_pieces(const char *data, int64_t step, int64_t length, int64_t li
            (lines == 1 || distance % vec == 0) && (products == 1 || batch % vec == 0);
 }
 
-/* Whether A and B lie as a kernel for tensor cores was compiled to find them. */
+/* Whether A, B and C lie as a kernel was compiled to find them. */
 static int lies_as_told(const standin_gemm *g, const standin_order *o, int64_t size, int64_t products) {
     if (o->along_k && size != 2 && (o->at || !o->bt)) return 0;
+    if (o->cvec > 0 && (g->n % o->cvec != 0 || !has_pieces(g->c, g->c_step, g->n, g->m, g->ldc, g->batch_c,
+                                                           products, size, o->cvec)))
+        return 0;
     return (o->at ? has_pieces(g->a, g->lda, g->m, g->k, g->a_step, g->batch_a, products, size, o->vec)
                   : has_pieces(g->a, g->a_step, g->k, g->m, g->lda, g->batch_a, products, size, o->vec)) &&
            (o->bt ? has_pieces(g->b, g->ldb, g->k, g->n, g->b_step, g->batch_b, products, size, o->vec)

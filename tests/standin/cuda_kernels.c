@@ -143,6 +143,7 @@ static int launch_now(void *argument) {
     if (strcmp(l->name, "split_prepare") == 0) return standin_prepare_split(&l->argument.split);
     if (strcmp(l->name, "split_pack") == 0) return standin_pack_split(&l->argument.split);
     if (strcmp(l->name, "split_multiply") == 0) return standin_multiply_split(&l->argument.split);
+    if (strcmp(l->name, "split_03_mma") == 0) return standin_multiply_split(&l->argument.split);
     if (strncmp(l->name, "split_0", 7) == 0) return standin_multiply_split(&l->argument.split_tma.whole);
     if (strncmp(l->name, "chase_", 6) == 0) {
         l->argument.measure.out[0] = 100 * (int64_t)l->argument.measure.rounds;
@@ -166,6 +167,8 @@ static int read_option(const standin_module *module, const char *name) {
 static standin_order order_of(const standin_function *function) {
     standin_order order = {.vec = 0};
     int rung = 0, tma = strncmp(function->name, "wgmma_", 6) == 0;
+    order.cvec = read_option(function->module, "CVEC"); /* of the ladder of multiply-adds */
+    if (order.cvec > 0) order.vec = read_option(function->module, "VEC");
     if (!tma && sscanf(function->name, "mma_%d", &rung) != 1) return order;
     order.at = read_option(function->module, "AT");
     order.bt = read_option(function->module, "BT");
@@ -176,13 +179,15 @@ static standin_order order_of(const standin_function *function) {
 }
 
 static int uses_maps(const char *name) {
-    return strncmp(name, "wgmma_", 6) == 0 || strncmp(name, "split_0", 7) == 0;
+    return strncmp(name, "wgmma_", 6) == 0 ||
+           (strncmp(name, "split_0", 7) == 0 && strcmp(name, "split_03_mma") != 0);
 }
 
 static size_t argument_size(const standin_function *function) {
     const char *name = function->name;
     if (strncmp(name, "move_", 5) == 0 || strncmp(name, "round_", 6) == 0) return sizeof(standin_move);
-    if (strcmp(function->module->file, "split_prepare.cu") == 0) return sizeof(standin_split);
+    if (strcmp(function->module->file, "split_prepare.cu") == 0 || strcmp(name, "split_03_mma") == 0)
+        return sizeof(standin_split);
     if (strncmp(name, "split_0", 7) == 0) return sizeof(standin_split_tma);
     if (uses_maps(name)) return sizeof(standin_tma);
     return strcmp(function->module->file, "measure.cu") == 0 ? sizeof(measurement) : sizeof(standin_gemm);

@@ -91,11 +91,12 @@ typedef struct standin_seen {
 } standin_seen;
 EXPORT int standin_last_tma(standin_seen *seen);
 
-/* The parameters of a kernel for tensor cores that say how A and B lie. */
+/* The parameters of a kernel that say how A and B lie, and C. */
 typedef struct standin_order {
     int at, bt, vec; /* vec 0: the kernel has no such parameters */
     int along_k;     /* elements that are not 2 bytes must lie along k */
     int store;       /* TMA writes C */
+    int cvec;        /* as vec, of rows of C, which are made of whole ones */
 } standin_order;
 
 /* They return a CUresult: 700 if something lies outside device memory, 716 if not as the kernel was told. `types`
