@@ -144,11 +144,13 @@ static int ends_ladder(const kernel_row *row) {
 /* Kernels differ little, and architectures of one generation too; compiling takes longer than all other tests. The first
  * and the last rung of a ladder are compiled for every architecture; those for tensor cores in types that differ, and as
  * bf16 in every order. The rungs between, and those that split f32, are for the first architecture and sm_80; i32, which
- * differs from f32 by one instruction, is for the first alone. The long tier spares nothing. */
+ * differs from f32 by one instruction, is for the first alone, without the tiles that f32 gets. The long tier spares
+ * nothing. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (harness_tier() == TIER_LONG) return 0;
     int whole = ends_ladder(row) && !row->splits, first = architecture == architectures[0];
-    if (!row->tensor) return !first && (in == TESS_I32 || (!whole && architecture != 80));
+    if (!row->tensor && in == TESS_I32) return !first || variants[variant].kernel != NULL;
+    if (!row->tensor) return !first && !whole && architecture != 80;
     tess_type usual = architecture < registry_architecture(row, TESS_BF16) ? TESS_F16 : TESS_BF16;
     int is_usual = in == usual && out == usual;
     if (!first) return !is_usual || (!whole && architecture != 80);
