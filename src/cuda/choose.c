@@ -41,11 +41,6 @@ static const tiling tilings_tensor_deep[TILINGS] = {
 };
 enum { DEEP_SHARED = 144 << 10 };
 
-double cuda_tiles(const problem *what, int rows, int cols) {
-    return (double)((what->m + rows - 1) / rows) * (double)((what->n + cols - 1) / cols) *
-           (double)what->batch.count;
-}
-
 /* The largest tiles that give three of four multiprocessors a block. */
 static const tiling *choose_tiling(const tiling *t, const problem *what, int sms) {
     int i = 0;

@@ -111,9 +111,13 @@ void cuda_nvml_state(const char *bus_id, tess_device_state *state);
 /* ---- choose.c ---- */
 
 choice cuda_choose(const device *base, const problem *what, choice_rest *rest);
-/* How many tiles of that size all products of a batch have. */
-double cuda_tiles(const problem *what, int rows, int cols);
 tess_status cuda_prepare(const device *base, plan *decided, sentence *why);
+
+/* How many tiles of that size all products of a batch have. */
+static inline double cuda_tiles(const problem *what, int rows, int cols) {
+    return (double)((what->m + rows - 1) / rows) * (double)((what->n + cols - 1) / cols) *
+           (double)what->batch.count;
+}
 
 /* ---- choose_hopper.c ---- */
 
