@@ -469,6 +469,12 @@ TEST(route_says_what_is_done) {
            "AT=1 BT=0 VEC=8", "A and B are rounded to bf16 first");
 }
 
+/* The plan with parameters that were asked for. */
+static tess_status prepare_with(plan *decided, const char *params, sentence *why) {
+    CHECK(registry_parse_params(decided->kernel, params, decided->params, why) == TESS_OK, "%s", why->text);
+    return product_prepare(decided, why);
+}
+
 /* Asked for by hand, what cannot be is refused; a narrow VEC is taken, and nothing is copied for a wide one. */
 TEST(route_parameters_by_hand) {
     static const struct {
@@ -483,9 +489,7 @@ TEST(route_parameters_by_hand) {
         l.k = i == 2 ? 64 : 512; /* large ones would be copied */
         plan decided = plan_of(&l, tensor_row(1));
         sentence why = {""};
-        CHECK(registry_parse_params(decided.kernel, cases[i].params, decided.params, &why) == TESS_OK, "%s",
-              why.text);
-        tess_status status = product_prepare(&decided, &why);
+        tess_status status = prepare_with(&decided, cases[i].params, &why);
         if (cases[i].says)
             CHECK(status == TESS_ERROR_KERNEL && strstr(why.text, cases[i].says), "%s: %s", cases[i].params,
                   why.text);
@@ -559,9 +563,7 @@ TEST(route_widths_by_hand) {
         layout l = {TESS_F32, TESS_F32, side, side, side, 0, 1, ROWS, ROWS, ROWS, TESS_COMPUTE_DEFAULT};
         plan decided = plan_of(&l, plain_row());
         sentence why = {""};
-        CHECK(registry_parse_params(decided.kernel, cases[i].params, decided.params, &why) == TESS_OK, "%s",
-              why.text);
-        tess_status status = product_prepare(&decided, &why);
+        tess_status status = prepare_with(&decided, cases[i].params, &why);
         if (cases[i].says)
             CHECK(status == TESS_ERROR_KERNEL && strstr(why.text, cases[i].says), "%s: %s", cases[i].params,
                   why.text);
