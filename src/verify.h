@@ -24,18 +24,12 @@ void verify_element(verdict *v, int64_t row, int64_t col, double got, double wan
 /* Counts `got` as right or wrong, with `share` of what is allowed. */
 void verify_record(verdict *v, int64_t row, int64_t col, double got, double want, int right, double share);
 
-/* Room for the sums of a few rows of `cols` columns; memory_free(o->b) gives it back. */
-typedef struct oracle {
-    double *b;         /* one row of B */
-    double *sum;       /* for each row and column: Σ a·b */
-    double *low;       /* what rounding took from sum, for f64 */
-    double *scale;     /* Σ |a·b| */
-    uint32_t *wrapped; /* Σ a·b modulo 2^32, for integers */
-} oracle;
-tess_status verify_make_oracle(oracle *o, int64_t cols, sentence *why);
+/* Room for the sums of some rows and columns; memory_free gives it back. */
+typedef struct oracle oracle;
+tess_status verify_make_oracle(oracle **o, sentence *why);
 
 /* Every element of rows [row, row+rows) × columns [col, col+cols). */
-void verify_by_oracle(verdict *v, const oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols);
+void verify_by_oracle(verdict *v, oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols);
 /* Every row by a random vector, and some elements. */
 tess_status verify_by_checksum(verdict *v, uint64_t seed, sentence *why);
 

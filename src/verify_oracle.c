@@ -47,49 +47,71 @@ void verify_element(verdict *v, int64_t row, int64_t col, double got, double wan
                               : 0);
 }
 
-/* Sums of ROWS rows at a time, so that a row of B is converted once for all of them. */
-enum { ROWS = 8 };
+/* Sums of ROWS rows and COLS columns at a time, from DEPTH elements of k at a time, which are converted once for all of
+ * them. GROUP neighbours in a row of C stay in registers meanwhile. */
+enum { ROWS = 64, COLS = 64, DEPTH = 96, GROUP = 16 };
 
-tess_status verify_make_oracle(oracle *o, int64_t cols, sentence *why) {
-    size_t count = (size_t)(ROWS * cols);
-    size_t size = (size_t)cols * sizeof(double) + count * (3 * sizeof(double) + sizeof(uint32_t));
-    double *memory = memory_alloc(size);
-    if (!memory)
-        return status_fail(why, TESS_ERROR_MEMORY, "no memory for the oracle's sums (%zu bytes)", size);
-    o->b = memory;
-    o->sum = memory + cols;
-    o->low = o->sum + count;
-    o->scale = o->low + count;
-    o->wrapped = (uint32_t *)(void *)(o->scale + count);
-    return TESS_OK;
+struct oracle {
+    double a[ROWS][DEPTH], b[DEPTH][COLS];                   /* pieces of A and B */
+    double sum[ROWS][COLS];                                  /* Σ a·b */
+    double low[ROWS][COLS];                                  /* what rounding took from sum, for f64 */
+    double scale[ROWS][COLS];                                /* Σ |a·b| */
+    uint32_t wrapped_a[ROWS][DEPTH], wrapped_b[DEPTH][COLS]; /* the pieces modulo 2^32, for integers */
+    uint32_t wrapped[ROWS][COLS];                            /* Σ a·b modulo 2^32 */
+};
+
+tess_status verify_make_oracle(oracle **o, sentence *why) {
+    *o = memory_alloc_zeroed(sizeof **o);
+    if (*o) return TESS_OK;
+    return status_fail(why, TESS_ERROR_MEMORY, "no memory for the oracle's sums (%zu bytes)", sizeof **o);
 }
 
-/* Products of two f32 (or narrower) are exact in f64, so plain sums err by k·2^-53, far below what is
- * allowed. */
-static void add_products(double a, const double *restrict b, double *restrict sum, double *restrict scale,
-                         int64_t cols) {
-    for (int64_t j = 0; j < cols; j++) {
-        sum[j] += a * b[j];
-        scale[j] += fabs(a * b[j]);
+/* GROUP sums of row i from column `col` on; some may lie beyond the last, and are not looked at. Products of two f32 (or
+ * narrower) are exact in f64, so plain sums err by k·2^-53, far below what is allowed. */
+static void add_group(oracle *o, int64_t i, int64_t col, int64_t depth) {
+    double sum[GROUP], scale[GROUP];
+    memcpy(sum, &o->sum[i][col], sizeof sum);
+    memcpy(scale, &o->scale[i][col], sizeof scale);
+    for (int64_t p = 0; p < depth; p++) {
+        double a = o->a[i][p];
+        const double *b = &o->b[p][col];
+        for (int j = 0; j < GROUP; j++) {
+            double product = a * b[j];
+            sum[j] += product;
+            scale[j] += fabs(product);
+        }
+    }
+    memcpy(&o->sum[i][col], sum, sizeof sum);
+    memcpy(&o->scale[i][col], scale, sizeof scale);
+}
+
+/* For f64: sums and, apart, all that their roundings took (Ogita, Rump and Oishi, 2005: as if in twice f64). */
+static void add_twice(oracle *o, int64_t i, int64_t cols, int64_t depth) {
+    for (int64_t p = 0; p < depth; p++) {
+        double a = o->a[i][p];
+        for (int64_t j = 0; j < cols; j++) {
+            double b = o->b[p][j], sum = o->sum[i][j], product = a * b, rest = fma(a, b, -product);
+            double next = sum + product, back = next - sum;
+            o->low[i][j] += rest + ((sum - (next - back)) + (product - back));
+            o->sum[i][j] = next;
+            o->scale[i][j] += fabs(product);
+        }
     }
 }
 
-/* For f64: the sum and, apart, all that its roundings took (Ogita, Rump and Oishi, 2005: as if in twice f64).
- */
-static void add_products_twice(double a, const double *restrict b, double *restrict sum, double *restrict low,
-                               double *restrict scale, int64_t cols) {
-    for (int64_t j = 0; j < cols; j++) {
-        double product = a * b[j], rest = fma(a, b[j], -product);
-        double next = sum[j] + product, back = next - sum[j];
-        low[j] += rest + ((sum[j] - (next - back)) + (product - back));
-        sum[j] = next;
-        scale[j] += fabs(product);
-    }
+static void add_wrapped(oracle *o, int64_t i, int64_t cols, int64_t depth) {
+    for (int64_t p = 0; p < depth; p++)
+        for (int64_t j = 0; j < cols; j++) o->wrapped[i][j] += o->wrapped_a[i][p] * o->wrapped_b[p][j];
 }
 
-static void add_wrapped(double a, const double *restrict b, uint32_t *restrict wrapped, int64_t cols) {
-    uint32_t factor = (uint32_t)(int64_t)a;
-    for (int64_t j = 0; j < cols; j++) wrapped[j] += factor * (uint32_t)(int64_t)b[j];
+static void add_row(oracle *o, tess_type type, int64_t i, int64_t cols, int64_t depth) {
+    if (numeric_is_integer(type)) {
+        add_wrapped(o, i, cols, depth);
+    } else if (type == TESS_F64) {
+        add_twice(o, i, cols, depth);
+    } else {
+        for (int64_t j = 0; j < cols; j += GROUP) add_group(o, i, j, depth);
+    }
 }
 
 /* Judges one row, whose sums are complete. */
@@ -98,15 +120,15 @@ static void judge_row(verdict *v, int64_t row, int64_t col, int64_t cols, const 
         double got = numeric_load(v->C->type, matrix_at(v->C, row, col + j));
         double before = v->beta == 0 ? 0 : numeric_load(v->C0->type, matrix_at(v->C0, row, col + j));
         if (numeric_is_integer(v->C->type)) {
-            uint32_t want = (uint32_t)(int64_t)v->alpha * o->wrapped[at + j] +
+            uint32_t want = (uint32_t)(int64_t)v->alpha * o->wrapped[at][j] +
                             (uint32_t)(int64_t)v->beta * (uint32_t)(int64_t)before;
             verify_element(v, row, col + j, got, (int32_t)want, 0);
             continue;
         }
-        double sum = o->sum[at + j];
-        if (isfinite(sum)) sum += o->low[at + j];
+        double sum = o->sum[at][j];
+        if (isfinite(sum)) sum += o->low[at][j];
         double want = v->alpha == 0 ? 0 : v->alpha * sum,
-               scale = v->alpha == 0 ? 0 : fabs(v->alpha) * o->scale[at + j];
+               scale = v->alpha == 0 ? 0 : fabs(v->alpha) * o->scale[at][j];
         if (v->beta != 0) {
             want = v->alpha == 0 ? v->beta * before : want + v->beta * before;
             scale += fabs(v->beta * before);
@@ -120,30 +142,38 @@ static void judge_row(verdict *v, int64_t row, int64_t col, int64_t cols, const 
     }
 }
 
-/* Rows [row, row+rows), at most ROWS of them. */
-static void judge_rows(verdict *v, int64_t row, int64_t rows, int64_t col, int64_t cols, const oracle *o) {
-    size_t count = (size_t)(ROWS * cols);
-    memset(o->sum, 0, count * sizeof *o->sum);
-    memset(o->low, 0, count * sizeof *o->low);
-    memset(o->scale, 0, count * sizeof *o->scale);
-    memset(o->wrapped, 0, count * sizeof *o->wrapped);
-    for (int64_t p = 0; p < v->A->cols && v->alpha != 0; p++) {
-        for (int64_t j = 0; j < cols; j++) o->b[j] = numeric_load(v->B->type, matrix_at(v->B, p, col + j));
-        for (int64_t i = 0; i < rows; i++) {
-            double a = numeric_load(v->A->type, matrix_at(v->A, row + i, p));
-            int64_t at = i * cols;
-            if (numeric_is_integer(v->A->type))
-                add_wrapped(a, o->b, o->wrapped + at, cols);
-            else if (v->A->type == TESS_F64)
-                add_products_twice(a, o->b, o->sum + at, o->low + at, o->scale + at, cols);
+/* A piece of A or B, converted. */
+static void load_piece(const tess_matrix *M, int64_t row, int64_t rows, int64_t col, int64_t cols, double *to,
+                       uint32_t *wrapped, int64_t pitch) {
+    int is_integer = numeric_is_integer(M->type);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            double value = numeric_load(M->type, matrix_at(M, row + i, col + j));
+            if (is_integer)
+                wrapped[i * pitch + j] = (uint32_t)(int64_t)value;
             else
-                add_products(a, o->b, o->sum + at, o->scale + at, cols);
+                to[i * pitch + j] = value;
         }
-    }
-    for (int64_t i = 0; i < rows; i++) judge_row(v, row + i, col, cols, o, i * cols);
 }
 
-void verify_by_oracle(verdict *v, const oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+/* At most ROWS rows and COLS columns. */
+static void judge_block(verdict *v, oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    memset(o->sum, 0, (size_t)rows * sizeof o->sum[0]);
+    memset(o->low, 0, (size_t)rows * sizeof o->low[0]);
+    memset(o->scale, 0, (size_t)rows * sizeof o->scale[0]);
+    memset(o->wrapped, 0, (size_t)rows * sizeof o->wrapped[0]);
+    for (int64_t p = 0; p < v->A->cols && v->alpha != 0; p += DEPTH) {
+        int64_t depth = v->A->cols - p < DEPTH ? v->A->cols - p : DEPTH;
+        load_piece(v->A, row, rows, p, depth, o->a[0], o->wrapped_a[0], DEPTH);
+        load_piece(v->B, p, depth, col, cols, o->b[0], o->wrapped_b[0], COLS);
+        for (int64_t i = 0; i < rows; i++) add_row(o, v->A->type, i, cols, depth);
+    }
+    for (int64_t i = 0; i < rows; i++) judge_row(v, row + i, col, cols, o, i);
+}
+
+void verify_by_oracle(verdict *v, oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols) {
     for (int64_t i = 0; i < rows; i += ROWS)
-        judge_rows(v, row + i, rows - i < ROWS ? rows - i : ROWS, col, cols, o);
+        for (int64_t j = 0; j < cols; j += COLS)
+            judge_block(v, o, row + i, rows - i < ROWS ? rows - i : ROWS, col + j,
+                        cols - j < COLS ? cols - j : COLS);
 }
