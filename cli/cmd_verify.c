@@ -24,7 +24,7 @@ static const args_option options[] = {
     {"sizes", "SIZES", "square sizes instead of the built-in shapes, as in bench"},
     {"shape", "MxNxK[,...]", "shapes instead of the built-in ones; may be given several times"},
     {"shapes", "FILE", "shapes from a file, one a line, # begins a comment"},
-    {"count", "N", "how many random shapes follow the built-in ones; default 32"},
+    {"count", "N", "how many random shapes follow; default 32 after the built-in ones, 0 after others"},
     {"max-size", "N", "largest size of a random shape; default 160"},
     {"layout", "nn|nt|tn|tt", "only this layout"},
     {"ld-pad", "N", "only this many unused elements after each row"},
@@ -265,7 +265,7 @@ static bool verify_kernel(request *r, table *t, const tess_kernel_info *kernel, 
 static bool read_choice(request *r, const args *a) {
     int64_t seed = 1;
     verify_choice *c = &r->choice;
-    *c = (verify_choice){.random = 32,
+    *c = (verify_choice){.random = -1,
                          .max_size = 160,
                          .layout = -1,
                          .ld_pad = -1,
@@ -282,6 +282,7 @@ static bool read_choice(request *r, const args *a) {
         args_integer(a, "batch", 1, 1000000, &c->batch) && args_real(a, "alpha", -1e30, 1e30, &c->alpha) &&
         args_real(a, "beta", -1e30, 1e30, &c->beta) && args_integer(a, "threads", 1, 1024, &r->threads) &&
         args_integer(a, "seed", 0, INT64_MAX, &seed);
+    if (c->random < 0) c->random = c->shapes.count > 0 ? 0 : 32;
     c->seed = (uint64_t)seed;
     r->compute_given = args_given(a, "compute");
     return good;

@@ -95,6 +95,16 @@ static bool add_random(verify_cases *cases, const verify_choice *choice, uint64_
     return true;
 }
 
+static bool add_built_in(verify_cases *cases, const verify_choice *choice, uint64_t *state) {
+    for (size_t i = 0; i < sizeof small_shapes / sizeof *small_shapes; i++)
+        if (!add_crossed(cases, choice, small_shapes[i], state)) return false;
+    for (size_t i = 0; i < sizeof edge_shapes / sizeof *edge_shapes; i++) {
+        problem_spec spec = make_case(choice, edge_shapes[i], state, cases->count);
+        if (!append(cases, &spec)) return false;
+    }
+    return true;
+}
+
 bool verify_cases_make(verify_cases *cases, const verify_choice *choice) {
     uint64_t state = choice->seed;
     for (size_t i = 0; i < choice->shapes.count; i++) {
@@ -102,13 +112,7 @@ bool verify_cases_make(verify_cases *cases, const verify_choice *choice) {
         if (choice->shapes.batches[i] > 0) one.batch = choice->shapes.batches[i];
         if (!add_crossed(cases, &one, choice->shapes.shapes[i], &state)) return false;
     }
-    if (choice->shapes.count > 0) return true;
-    for (size_t i = 0; i < sizeof small_shapes / sizeof *small_shapes; i++)
-        if (!add_crossed(cases, choice, small_shapes[i], &state)) return false;
-    for (size_t i = 0; i < sizeof edge_shapes / sizeof *edge_shapes; i++) {
-        problem_spec spec = make_case(choice, edge_shapes[i], &state, cases->count);
-        if (!append(cases, &spec)) return false;
-    }
+    if (choice->shapes.count == 0 && !add_built_in(cases, choice, &state)) return false;
     return add_random(cases, choice, &state);
 }
 

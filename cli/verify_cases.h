@@ -9,8 +9,8 @@
 
 /* What was fixed on the command line; everything else is varied. */
 typedef struct verify_choice {
-    sizes_list shapes; /* empty: the built-in ones and `random` random ones */
-    int64_t random, max_size;
+    sizes_list shapes; /* empty: the built-in ones */
+    int64_t random, max_size; /* so many random ones follow */
     uint64_t seed;
     int layout;       /* -1: all */
     int64_t ld_pad;   /* -1: varied */

@@ -373,6 +373,8 @@ verify_checks() {
     expect_same 'verify: a row per type' 2 "$(grep -c PASS out)"
     run verify auto --shape 5x6x7 --layout nt --ld-pad 1 --batch 2 --alpha 1 --beta -2 --seed 9 --type f64 --csv -
     expect_text 'a replay is one case' out 'auto,f64,1,0,'
+    run verify auto --shape 5x6x7 --layout nt --alpha 1 --count 3 --max-size 20 --type f64 --csv -
+    expect_text 'random shapes follow the one asked for' out 'auto,f64,4,0,'
     run verify 1 3 --type f32,i8 --misalign 5 --count 4 --max-size 40 --compute tf32 --csv -
     expect_status 'verify: misaligned' 0
     expect_text 'verify: the mode is for f32' out 'PASS,tf32'
