@@ -25,6 +25,13 @@ MANDIR  ?= $(PREFIX)/share/man
 INSTALL_ENV = BUILD='$(BUILD)' VERSION='$(VERSION)' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' \
               LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)'
 
+# As many commands at once as there are processors; -j says otherwise. `make clean all` stays one after the other.
+ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+endif
+# For scripts that call make again: without this one's job server.
+ALONE = MAKEFLAGS='$(filter-out -j% --jobserver%,$(MAKEFLAGS))'
+
 # One short line for each file; V=1 shows the commands.
 V ?= 0
 ifeq ($(V),0)
@@ -201,7 +208,7 @@ docs: $(BUILD)/tessera $(BUILD)/sim.modules
 
 check: export MAKE := $(MAKE)
 check: all tests examples
-	@BUILD=$(BUILD) CC='$(CC)' CXX='$(CXX)' sh tests/run.sh
+	@$(ALONE) BUILD=$(BUILD) CC='$(CC)' CXX='$(CXX)' sh tests/run.sh
 
 check-long: all tests
 	@TESSERA_TEST_LONG=1 $(BUILD)/tests/tests
@@ -209,7 +216,7 @@ check-long: all tests
 	@$(MAKE) --no-print-directory fuzz
 
 check-gpu: all tests
-	@BUILD=$(BUILD) sh scripts/gpu.sh check
+	@$(ALONE) BUILD=$(BUILD) sh scripts/gpu.sh check
 
 FUZZ_SECONDS ?= 60
 fuzz: $(BUILD)/tests/fuzz/npy

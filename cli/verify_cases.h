@@ -9,7 +9,7 @@
 
 /* What was fixed on the command line; everything else is varied. */
 typedef struct verify_choice {
-    sizes_list shapes; /* empty: the built-in ones */
+    sizes_list shapes;        /* empty: the built-in ones */
     int64_t random, max_size; /* so many random ones follow */
     uint64_t seed;
     int layout;       /* -1: all */

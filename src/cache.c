@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ typedef struct header {
 } header;
 
 #define MAGIC "tess-01" /* changes with the format */
-enum { LARGEST_ENTRY = 256 << 20, STALE_SECONDS = 3600 };
+enum { LARGEST_ENTRY = 256 << 20, STALE_SECONDS = 3600, POLL_MS = 10, MOST_POLLS = 6000 };
 
 /* ---- Hashing ---- */
 
@@ -202,4 +203,47 @@ void cache_write(const cache_key *key, const void *data, size_t size) {
     print_name(key, name);
     if (may_replace(directory, name)) replace_entry(directory, name, &h, key, data);
     close(directory);
+}
+
+/* ---- Taking turns ---- */
+
+/* A file that is locked, and not there before or afterwards. By its name it is a temporary one, so that what a process leaves
+ * that is killed is removed some day; its lock goes with the process. */
+static void print_turn(const cache_key *key, char name[CACHE_NAME_SIZE]) {
+    char entry[CACHE_NAME_SIZE];
+    print_name(key, entry);
+    snprintf(name, CACHE_NAME_SIZE, "%.120s.0.tmp", entry);
+}
+
+int cache_begin(const cache_key *key) {
+    char path[1024], problem[256], name[CACHE_NAME_SIZE];
+    int directory = cache_directory_open(1, path, problem);
+    if (directory < 0) return -1;
+    print_turn(key, name);
+    int file = openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    close(directory);
+    const struct timespec pause = {0, POLL_MS * 1000000};
+    for (int polls = 0; file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0; polls++) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || polls == MOST_POLLS) {
+            close(file);
+            return -1;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return file;
+}
+
+/* Somebody who waits for the file has it open; who comes now makes a new one, and finds the entry. A child that was forked
+ * meanwhile has it open too, so closing it would not be enough. */
+void cache_end(const cache_key *key, int turn) {
+    char path[1024], problem[256], name[CACHE_NAME_SIZE];
+    if (turn < 0) return;
+    int directory = cache_directory_open(0, path, problem);
+    print_turn(key, name);
+    if (directory >= 0) {
+        unlinkat(directory, name, 0);
+        close(directory);
+    }
+    flock(turn, LOCK_UN);
+    close(turn);
 }

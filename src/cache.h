@@ -20,4 +20,10 @@ int cache_read(const cache_key *key, void **data, size_t *size);
 /* Keeps the data, if that can be done. */
 void cache_write(const cache_key *key, const void *data, size_t size);
 
+/* Before what is not there is made: waits while another process or thread makes it, so that of many that start together
+ * one does the work; then look again. After a minute, or where there is no directory to wait in, everybody makes his own.
+ * Returns what cache_end takes. */
+int cache_begin(const cache_key *key);
+void cache_end(const cache_key *key, int turn);
+
 #endif

@@ -189,3 +189,89 @@ TEST(cache_survives_kill_in_the_middle_of_writing) {
     scratch_leave(&s);
     free(data);
 }
+
+/* ---- Turns ---- */
+
+static cache_key turn_key(const char *text) {
+    return (cache_key){.stem = "kernel", .extension = "cubin", .text = text, .size = strlen(text)};
+}
+
+/* What jit.c does: waits its turn, looks, and makes what is not there. Tells the pipe of it. */
+static int make_in_turn(void *context) {
+    const int *out = context;
+    cache_key key = turn_key("slow");
+    int turn = cache_begin(&key);
+    if (!CHECK(turn >= 0, "there was no turn to be had")) return 1;
+    if (!cache_holds("slow", "made")) {
+        usleep(30000);
+        cache_put("slow", "made");
+        if (write(*out, "m", 1) != 1) return 1;
+    }
+    cache_end(&key, turn);
+    return !cache_holds("slow", "made");
+}
+
+static int fork_makers(void *context) {
+    pid_t children[PROCESSES];
+    int status, failed = 0;
+    for (int i = 0; i < PROCESSES; i++)
+        if ((children[i] = fork()) == 0) _exit(make_in_turn(context));
+    for (int i = 0; i < PROCESSES; i++) {
+        waitpid(children[i], &status, 0);
+        failed += status != 0;
+    }
+    return failed;
+}
+
+TEST(cache_lets_one_make_what_many_want) {
+    scratch s;
+    int ends[2];
+    char made[PROCESSES + 1];
+    scratch_enter(&s, "TESSERA_CACHE_DIR");
+    if (!CHECK(pipe(ends) == 0, "no pipe")) return;
+    cache_in_child(fork_makers, &ends[1], 0);
+    close(ends[1]);
+    ssize_t times = read(ends[0], made, sizeof made);
+    close(ends[0]);
+    CHECK(times == 1, "it was made %d times", (int)times);
+    CHECK(cache_count(&s, ".tmp") == 0, "%d files were left", cache_count(&s, ".tmp"));
+    scratch_leave(&s);
+}
+
+TEST(cache_turn_of_a_dead_process_is_free) {
+    scratch s;
+    char ready;
+    int ends[2];
+    cache_key key = turn_key("slow"), other = turn_key("other");
+    scratch_enter(&s, "TESSERA_CACHE_DIR");
+    if (!CHECK(pipe(ends) == 0, "no pipe")) return;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (cache_begin(&key) < 0 || write(ends[1], "r", 1) != 1) _exit(1);
+        for (;;) pause();
+    }
+    CHECK(read(ends[0], &ready, 1) == 1, "the child did not begin");
+    int turn = cache_begin(&other); /* would wait for a minute if it were the same */
+    CHECK(turn >= 0, "another key had to wait");
+    cache_end(&other, turn);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    turn = cache_begin(&key);
+    CHECK(turn >= 0, "a dead process still has its turn");
+    cache_end(&key, turn);
+    close(ends[0]);
+    close(ends[1]);
+    scratch_leave(&s);
+}
+
+TEST(cache_without_a_directory_lets_everybody_go_on) {
+    scratch s;
+    cache_key key = turn_key("slow");
+    scratch_enter(&s, "TESSERA_CACHE_DIR");
+    setenv("TESSERA_CACHE_DIR", "/dev/null/there", 1);
+    int turn = cache_begin(&key);
+    CHECK(turn < 0, "a turn in a directory that cannot be");
+    cache_end(&key, turn);
+    scratch_leave(&s);
+}

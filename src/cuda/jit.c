@@ -202,17 +202,27 @@ static tess_status compile(const work *w, jit_code *out, sentence *why) {
     return TESS_OK;
 }
 
+/* Of processes that start together, one compiles. */
+static tess_status compile_in_turn(const work *w, jit_code *out, sentence *why) {
+    char stem[64];
+    cache_key key = key_of(w, stem);
+    tess_status status = TESS_OK;
+    int turn = cache_begin(&key);
+    if (turn < 0 || !take_from_cache(w, out)) {
+        status = compile(w, out, why);
+        if (status == TESS_OK) put_into_cache(w, out);
+    }
+    cache_end(&key, turn);
+    return status;
+}
+
 tess_status jit_compile(const jit_request *request, jit_code *out, sentence *why) {
     work w = {.request = request};
     memset(out, 0, sizeof *out);
     TRY(nvrtc_target(request->architecture, w.target, why));
     make_options(&w);
     TRY(make_text(&w, why));
-    tess_status status = TESS_OK;
-    if (!take_from_cache(&w, out)) {
-        status = compile(&w, out, why);
-        if (status == TESS_OK) put_into_cache(&w, out);
-    }
+    tess_status status = take_from_cache(&w, out) ? TESS_OK : compile_in_turn(&w, out, why);
     memory_free(w.key);
     return status;
 }

@@ -293,6 +293,22 @@ static tess_status compile(const recipe *r, char **image, size_t *size, double *
     return TESS_OK;
 }
 
+/* Of processes that start together, one compiles. `key` may be NULL: then nothing is kept. */
+static tess_status compile_in_turn(const recipe *r, const cache_key *key, char **image, size_t *size,
+                                   double *compile_ms, sentence *why) {
+    void *kept;
+    tess_status status = TESS_OK;
+    int turn = key ? cache_begin(key) : -1;
+    if (turn >= 0 && cache_read(key, &kept, size)) {
+        *image = kept;
+    } else {
+        status = compile(r, image, size, compile_ms, why);
+        if (status == TESS_OK && key) cache_write(key, *image, *size);
+    }
+    if (key) cache_end(key, turn);
+    return status;
+}
+
 /* From the cache, or compiled and kept there. */
 static tess_status build(const recipe *r, char **image, size_t *size, double *compile_ms, sentence *why) {
     char compiler[1200], stem[64];
@@ -303,12 +319,10 @@ static tess_status build(const recipe *r, char **image, size_t *size, double *co
     char *text = key_text(r, compiler, &key.size);
     key.text = text;
     tess_status status = TESS_OK;
-    if (text && cache_read(&key, &kept, size)) {
+    if (text && cache_read(&key, &kept, size))
         *image = kept;
-    } else {
-        status = compile(r, image, size, compile_ms, why);
-        if (status == TESS_OK && text) cache_write(&key, *image, *size);
-    }
+    else
+        status = compile_in_turn(r, text ? &key : NULL, image, size, compile_ms, why);
     memory_free(text);
     return status;
 }
