@@ -143,17 +143,22 @@ static int use_cache(void *context) {
     return 0;
 }
 
-static int fork_users(void *unused) {
+/* Many processes do that at once, each with the context, or its number if there is none; how many failed. */
+static int fork_all(int (*body)(void *), void *context) {
     pid_t children[PROCESSES];
     int status, failed = 0;
-    (void)unused;
     for (int i = 0; i < PROCESSES; i++)
-        if ((children[i] = fork()) == 0) _exit(use_cache(&i));
+        if ((children[i] = fork()) == 0) _exit(body(context ? context : &i));
     for (int i = 0; i < PROCESSES; i++) {
         waitpid(children[i], &status, 0);
         failed += status != 0;
     }
     return failed;
+}
+
+static int fork_users(void *unused) {
+    (void)unused;
+    return fork_all(use_cache, NULL);
 }
 
 TEST(cache_serves_many_processes_at_once) {
@@ -212,15 +217,7 @@ static int make_in_turn(void *context) {
 }
 
 static int fork_makers(void *context) {
-    pid_t children[PROCESSES];
-    int status, failed = 0;
-    for (int i = 0; i < PROCESSES; i++)
-        if ((children[i] = fork()) == 0) _exit(make_in_turn(context));
-    for (int i = 0; i < PROCESSES; i++) {
-        waitpid(children[i], &status, 0);
-        failed += status != 0;
-    }
-    return failed;
+    return fork_all(make_in_turn, context);
 }
 
 TEST(cache_lets_one_make_what_many_want) {
