@@ -91,7 +91,9 @@ const card *cards_find(const char *name) {
     return found;
 }
 
+/* Tensor cores of cards for computing (sm_80, sm_90) have f64, at twice the rate of the ordinary cores. */
 double cards_fma(const card *c, tess_type type, bool tensor) {
+    if (tensor && type == TESS_F64) return c->architecture % 10 == 0 ? 2 * c->f64 : c->f64;
     if (tensor) return c->tensor * 2 / (double)tess_type_size(type);
     if (type == TESS_F64) return c->f64;
     return type == TESS_I32 || type == TESS_I8 ? c->i32 : c->f32;

@@ -398,8 +398,9 @@ TESS_API tess_status tess_compile_facts(const char *kernel, const char *params, 
                                         int architecture, tess_kernel_facts *facts);
 
 /* What this context's device can do at best with its present number of threads, measured: operations per
- * second of multiply-adds (two each) on registers alone, for f32 or f64; and bytes per second read from
- * memory. Takes a tenth of a second or so; the second allocates several times the last cache. */
+ * second of multiply-adds (two each) on registers alone, for f32 or f64 (where a GPU's tensor cores multiply
+ * f64, by those); and bytes per second read from memory. Takes a tenth of a second or so; the second allocates
+ * several times the last cache. */
 TESS_API tess_status tess_measure_peak(tess_context *ctx, tess_type type, double *flops);
 TESS_API tess_status tess_measure_bandwidth(tess_context *ctx, double *bytes);
 

@@ -4,6 +4,7 @@
  * is measured by all multiprocessors at once. The accesses are written in PTX so that the compiler neither
  * removes nor reorders them; for the simulator there is nothing to measure.
  */
+#include "doubles.h"
 typedef struct measurement {
     char *data;          /* what is read */
     long long *out;      /* cycles, nanoseconds, and a number that depends on all that was read */
@@ -191,3 +192,20 @@ KERNEL2(THREADS, 1) peak(measurement v) {
     for (int i = 0; i < SUMS; i++) all = PLUS(all, sums[i]);
     if (all == (acc_t)0.5) v.out[2] = 1;
 }
+
+#if defined(TYPE_F64) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
+/* The same by tensor cores: rounds × PER_ROUND × SUMS / 2 products of fragments of each warp. */
+KERNEL2(THREADS, 1) peak_tensor(measurement v) {
+    double sums[2][4] = {{0}}, a[8], b[4], all = 0;
+    UNROLL
+    for (int i = 0; i < 8; i++) a[i] = (double)(v.bytes + i), b[i / 2] = (double)threadIdx.x;
+    UNROLL_BY(1)
+    for (int round = 0; round < v.rounds; round++) {
+        UNROLL
+        for (int i = 0; i < PER_ROUND * SUMS / 2; i++) mma_f64(sums[i % 2], a, b, 16);
+    }
+    UNROLL
+    for (int i = 0; i < 8; i++) all += sums[i / 4][i % 4];
+    if (all == 0.5) v.out[2] = 1;
+}
+#endif

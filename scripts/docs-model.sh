@@ -14,10 +14,10 @@ trap 'exit 130' INT TERM
 version=$("$tessera" devices 2>/dev/null | sed -n 's/^ *NVRTC .*, \([0-9.]*\): .*/\1/p' | head -n 1)
 heading="# registers by NVRTC ${version:-none}"
 
-# predict SET GPU FILE: rows of explain --measured.
+# predict SET GPU FILE: rows of explain --measured. The model is not calibrated for tensor cores.
 predict() {
     "$tessera" explain --gpu "$2" --measured "$3" --quiet --csv "$work/rows.csv" >/dev/null
-    plain_csv "$work/rows.csv" | awk -F, -v set="$1" 'NR > 1 {
+    plain_csv "$work/rows.csv" | awk -F, -v set="$1" 'NR > 1 && $1 !~ /^mma_/ {
         printf "%s,%s,%s,%s,%s,%s,%.5g,%.5g,%.2f\n", set, $5, $1, $2, $3, $4, $6, $7, $8 }'
 }
 

@@ -99,13 +99,14 @@ table_results() {
     }' -
 }
 
-# The same for the README: what a rung is, by the first line of its file, and how fast.
+# The same for the README: what a rung is, by the first line of its file, and how fast. That for batches has no place there.
 table_readme() {
     [ -e bench/results/h200/ladder-f32.csv ] || { no_results; return; }
     echo '| rung | what it is | GFLOPS at 1024 | at 4096 | of cuBLAS at 4096 |'
     echo '|---|---|---|---|---|'
     for file in kernels/simt_*.cu; do sed -n '1s/^\/\* \([a-z0-9_]*\): \(.*\)$/\1,\2/p' "$file"; done | tables '{
         kernel = $1
+        if (rate[warm(kernel, "", 4096)] == "") next
         sub(/^[^,]*,/, "")
         print "| " kernel " | " $0 " | " cell(rate[warm(kernel, "", 1024)], "%.0f") " | " cell(rate[warm(kernel, "", 4096)], "%.0f") \
             " | " cell(ratio[warm(kernel, "", 4096)], "%.2f") " |"
@@ -177,14 +178,16 @@ table_hopper() {
 }
 table_awkward() { beside tensor.csv 'of("kernel") ~ /^auto:/ && of("m") % 1024 != 0' 'kernel, type'; }
 
-# f32 by multiply-adds alone, as the planner takes it; and single calls, which plan, launch and wait.
-table_strict() {
+# planned FILE: products as the planner takes them; and single calls, which plan, launch and wait.
+planned() {
+    [ -e "bench/results/h200/$1" ] || { no_results; return; }
     echo '| m×n×k | kernel | time | TFLOPS | cuBLAS | ratio | one call | of cuBLAS |'
     echo '|---|---|---|---|---|---|---|---|'
-    results_rows true-fp32.csv '
+    results_rows "$1" '
         function micro(ms) { return ms == "" ? "–" : ms * 1000 < 100 ? sprintf("%.1f µs", ms * 1000) : sprintf("%.0f µs", ms * 1000) }
         {
             shape = of("m") == of("n") && of("n") == of("k") ? of("m") "³" : of("m") "×" of("n") "×" of("k")
+            if (of("layout") != "nn") shape = shape " " of("layout")
             if (of("kernel") == "cublas") { theirs[shape] = of("call_ms"); next }
             name = of("kernel")
             sub(/^auto:/, "", name)
@@ -194,6 +197,51 @@ table_strict() {
             ours[shape] = of("call_ms")
         }
         END { for (i = 1; i <= count; i++) print line[order[i]] " | " micro(ours[order[i]]) " | " micro(theirs[order[i]]) " |" }'
+}
+# f32 by multiply-adds alone; and f64.
+table_strict() { planned true-fp32.csv; }
+table_f64() { planned f64.csv; }
+
+# Batches of small products, as the planner takes them: in f32, with A or B turned, and in f64.
+table_batches() {
+    echo '| products | kernel | time | of memory, TB/s | cuBLAS | ratio | nt | tn | tt | f64 |'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
+    results_rows batches.csv '
+        {
+            name = of("m") "³ × " of("batch")
+            if (of("type") == "f64") { wide[name] = of("ratio"); next }
+            if (of("layout") != "nn") { turned[name, of("layout")] = of("ratio"); next }
+            kernel = of("kernel")
+            sub(/^auto:/, "", kernel)
+            order[++count] = name
+            bytes = 4 * of("batch") * (of("m") * of("k") + of("k") * of("n") + of("m") * of("n"))
+            line[name] = "| " name " | " kernel " | " sprintf("%.1f µs", of("time_ms") * 1000) " | " sprintf("%.1f", bytes / of("time_ms") / 1e9) \
+                " | " sprintf("%.1f µs", of("peer_ms") * 1000) " | " cell(of("ratio"), "%.2f")
+        }
+        END {
+            for (i = 1; i <= count; i++) {
+                name = order[i]
+                print line[name] " | " cell(turned[name, "nt"], "%.2f") " | " cell(turned[name, "tn"], "%.2f") " | " \
+                    cell(turned[name, "tt"], "%.2f") " | " cell(wide[name], "%.2f") " |"
+            }
+        }'
+}
+
+# Of both the products that are not turned, as the planner takes them.
+table_beyond() {
+    echo '| product | tessera | cuBLAS | ratio |'
+    echo '|---|---|---|---|'
+    for file in f64.csv batches.csv; do
+        results_rows $file '
+            of("layout") == "nn" && of("ratio") != "" {
+                name = of("m") == of("n") && of("n") == of("k") ? of("m") "³" : of("m") "×" of("n") "×" of("k")
+                if (of("batch") > 1) name = of("batch") " of " name
+                print "| " of("type") " " name " | " speed("time_ms", "gflops") " | " speed("peer_ms", "peer_gflops") " | " sprintf("%.2f", of("ratio")) " |"
+            }
+            function speed(ms, gflops) {
+                return of("batch") > 1 ? sprintf("%.1f µs", of(ms) * 1000) : sprintf("%.1f TFLOPS", of(gflops) / 1000)
+            }'
+    done
 }
 
 # ---- How numbers are taken ----

@@ -9,6 +9,8 @@
 #   random       COUNT (10000) random shapes of up to LARGEST (2100) a side on what the planner takes for tensor cores
 #   bench        the ladders ladder-f32.csv, ladder-i32.csv, ladder-f64.csv, beside cuBLAS
 #   strict       true-fp32.csv: f32 by multiply-adds and nothing else, small products, squares and odd shapes, as the planner takes them
+#   batches      batches.csv: batches of 4x4x4 to 128x128x128 in f32 and f64, as the planner takes them, in all orders
+#   f64          f64.csv: what the planner takes for f64, small products, squares and odd shapes, beside cuBLAS
 #   mma          ladder-mma.csv: the ladder on tensor cores, in the types they have
 #   tensor       tensor.csv: wgmma's ladder, and the planner's choice in all types, orders and awkward shapes; Hopper only
 #   accurate     fp32-accurate.csv: f32 by parts on tensor cores beside cuBLAS's SGEMM, and accuracy.csv: the errors of both; Hopper only
@@ -58,7 +60,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 . scripts/lib.sh
 
-every_step="build test verify random bench strict mma tensor accurate accurate_shapes tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
+every_step="build test verify random bench strict f64 batches mma tensor accurate accurate_shapes tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
 sizes=128:4096:x2
 # Words, not one argument.
 # shellcheck disable=SC2086
@@ -139,6 +141,7 @@ verify_tensor() {
     for kernel in $(tensor_kernels); do
         case $kernel in
         mma_07_raster) list=$tensor_types count=100 most=700 seeds="$seed 2 3 4 5" ;;
+        mma_08_f64) list=f64 count=100 most=700 seeds="$seed 2 3" ;;
         wgmma_06_turns | wgmma_07_fitted) list=$tensor_types count=100 most=700 seeds=$seed ;;
         *) list=bf16,i8,f32 count=16 most=200 seeds=$seed ;;
         esac
@@ -157,7 +160,8 @@ verify_list() {
         echo "2-staged simt_02_coalesced simt_05_shared simt_12_pipelined simt_15_split auto --type f32,i32 --count 8 --transfers --seed $seed"
         for variant in simt_04_coarsened:COARSE=2 simt_05_shared:TILE=16 simt_06_prefetched:PAD=1 simt_07_tile1d:TM=4 \
             simt_08_strided4x4:RM=8,RN=8 simt_10_vectorized:PAD=5 simt_10_vectorized:VEC=1 simt_12_pipelined:STAGES=4,BK=16 \
-            simt_15_split:BM=16,BN=32,TM=4,TN=4,SPLIT=8 simt_15_split:BM=64,BN=64,SPLIT=4; do
+            simt_15_split:BM=16,BN=32,TM=4,TN=4,SPLIT=8 simt_15_split:BM=64,BN=64,SPLIT=4 simt_16_batched:BM=4,BN=4,BK=4,TM=2,PRODUCTS=64 simt_16_batched:BM=8,BN=8,BK=8,TM=2,PRODUCTS=16 \
+            simt_16_batched:BM=32,BN=32,BK=32,TM=4,PRODUCTS=1 simt_16_batched:BM=64,BN=64,BK=32,TM=8,PRODUCTS=1,KUNROLL=1; do
             echo "4-$variant ${variant%%:*} --params ${variant#*:} --type $types --count 8 --seed $seed"
         done
         # The planner's, of which large products are made, and those in two parts.
@@ -171,6 +175,10 @@ verify_list() {
         echo "2-staged-tensor auto --type f16,bf16:f32,i8 --count 8 --transfers --seed $seed"
         for variant in mma_07_raster:BM=128,BN=128 mma_07_raster:BM=64,BN=64,WM=32,WN=32,KSTEPS=4; do
             echo "4-$variant ${variant%%:*} --params ${variant#*:} --type bf16,i8 --count 8 --seed $seed"
+        done
+        echo "2-staged-f64 auto --type f64 --count 8 --transfers --seed $seed"
+        for params in STAGES=6 KSTEP=8 BM=96,WM=48,WN=32 BN=64,WM=32,WN=32 BM=64,BN=64,WM=32,WN=32,SPLIT=2 BM=64,BN=32,WM=32,WN=32,SPLIT=4 BM=16,BN=16,WM=16,WN=16,SPLIT=8; do
+            echo "4-mma_08_f64:$params mma_08_f64 --params $params --type f64 --count 24 --max-size 400 --seed $seed"
         done
     fi
     if has_family split && is_hopper; then
@@ -265,10 +273,12 @@ bench() { "$tessera" bench --device "$device" --seed "$seed" "$@"; }
 # ladder TYPE PEER: the whole ladder, the upper rungs on a larger product, and the kernel for vectors.
 ladder() {
     bad=0
-    bench --kernels 'simt_*' --sizes "$sizes" --type "$1" --peer "$2" --csv "$scratch/ladder.csv" || bad=1
+    top=
+    [ "$1" != f64 ] || top=,mma_08_f64
+    bench --kernels "simt_*$top" --sizes "$sizes" --type "$1" --peer "$2" --csv "$scratch/ladder.csv" || bad=1
     set -- "$1" "$2" "$scratch/ladder.csv"
     if [ "$sizes" != 4096 ]; then
-        bench --kernels 'simt_09*,simt_1*' --sizes 8192 --type "$1" --peer "$2" --csv "$scratch/large.csv" || bad=1
+        bench --kernels "simt_09*,simt_1*$top" --sizes 8192 --type "$1" --peer "$2" --csv "$scratch/large.csv" || bad=1
         # The lower rungs take seconds there; the same kernels are checked on the smaller products.
         [ "$1" = i32 ] || bench --kernels 'simt_0[1-8]*' --sizes 8192 --type "$1" --peer "$2" --samples 3 --no-verify \
             --csv "$scratch/large.csv" --append || bad=1
@@ -306,6 +316,42 @@ run_strict() {
     bench 0 --type f32 --sizes 32,64,128,256,512,1000,1024 --no-verify --min-time 0 --samples 3 --csv "$out/true-fp32.csv" --append || bad=1
     return $bad
 }
+# What the planner takes for f64, which tensor cores multiply where the card has them for it. All cores compile first, every tile in every order.
+run_f64() {
+    bad=0
+    rm -f "$out/f64.csv"
+    for layout in nn nt tn tt; do
+        for size in 32 128 256 511 512 1000 1024 2048 2049 3000; do
+            echo "c-f64-$size-$layout auto --type f64 --sizes $size --layout $layout --no-verify --peer none --samples 1"
+        done
+    done | all_at_once bench
+    climb() { bench auto --type f64 --peer cublas --mode burst --min-time 0.05 --max-time 0.2 --csv "$out/f64.csv" --append "$@" || bad=1; }
+    climb --sizes 32,64,128,256,512,1000,1024,2048
+    climb --sizes 3000,4095,4096 --shape 4097x4099x4101 --no-verify
+    climb --sizes 8192 --no-verify --samples 5
+    for layout in nt tn tt; do climb --sizes 512,4096 --layout $layout --no-verify; done
+    # How long a single call takes there.
+    bench 0 --type f64 --sizes 32,64,128,256,512,1000,1024 --no-verify --min-time 0 --samples 3 --csv "$out/f64.csv" --append || bad=1
+    return $bad
+}
+# Many small products in a call, about the same bytes in each. All cores compile first.
+batches=4x4x4x100000,8x8x8x50000,16x16x16x20000,32x32x32x5000,64x64x64x1000,128x128x128x200
+run_batches() {
+    bad=0
+    rm -f "$out/batches.csv"
+    for way in 'f32 nn' 'f32 nt' 'f32 tn' 'f32 tt' 'f64 nn'; do
+        for shape in $(echo $batches | tr ',' ' '); do
+            echo "c-batch-${way% *}-${way#* }-$shape auto --type ${way% *} --layout ${way#* } --shape $shape --no-verify --peer none --samples 1"
+        done
+    done | all_at_once bench
+    climb() {
+        bench auto --shape $batches --peer cublas --mode burst --samples 9 --csv "$out/batches.csv" --append "$@" || bad=1
+    }
+    climb --type f32 --compute f32-strict
+    for layout in nt tn tt; do climb --type f32 --compute f32-strict --layout $layout --no-verify; done
+    climb --type f64 --no-verify
+    return $bad
+}
 # Kernels for tensor cores take seconds to compile, each type and order anew: all cores do that first. What they compile is kept.
 # compile_first TYPE LAYOUT KERNEL...
 compile_first() {
@@ -322,11 +368,12 @@ compile_first() {
 run_mma() {
     bad=0
     rm -f "$out/ladder-mma.csv"
+    rungs=$(kernels_like mma | grep -v f64) # which is in the ladder of its type
     {
-        compile_first bf16 nn $(kernels_like mma)
+        compile_first bf16 nn $rungs
         compile_first f16:f32 nn mma_07_raster
-        compile_first i8 nt $(kernels_like mma)
-        compile_first f32 nt $(kernels_like mma)
+        compile_first i8 nt $rungs
+        compile_first f32 nt $rungs
     } | all_at_once bench
     climb() { bench --csv "$out/ladder-mma.csv" --append --peer cublas --max-time 0.3 "$@" || bad=1; }
     # Checking a product of 8192 takes the host longer than all the rest.
@@ -339,11 +386,11 @@ run_mma() {
             climb --kernels mma_07_raster --type f32 --compute tf32 --layout nt --mode burst --sizes $checked
         }
     done
-    climb --kernels 'mma_*' --sizes 4096 --type bf16
-    climb --kernels 'mma_*' --sizes 4096 --type i8 --layout nt
-    climb --kernels 'mma_*' --sizes 4096 --type f32 --compute tf32 --layout nt
+    climb --kernels 'mma_0[1-7]*' --sizes 4096 --type bf16
+    climb --kernels 'mma_0[1-7]*' --sizes 4096 --type i8 --layout nt
+    climb --kernels 'mma_0[1-7]*' --sizes 4096 --type f32 --compute tf32 --layout nt
     climb --kernels mma_07_raster --sizes 4096 --type f16:f32
-    climb --kernels 'mma_*' --sizes 1024,2048,8192 --type bf16 --no-verify
+    climb --kernels 'mma_0[1-7]*' --sizes 1024,2048,8192 --type bf16 --no-verify
     # The errors of both on the same data.
     for kernel in 0 mma_07_raster; do
         climb $kernel --sizes 2048 --type f16,f16:f32,bf16,bf16:f32,i8
@@ -553,8 +600,9 @@ capture() {
 run_counters() { capture simt 3 counters; }
 run_counters_mma() {
     for kernel in $(kernels_like mma); do
-        for way in 'bf16 nn' 'i8 nt'; do
-            echo "n-$kernel-${way% *} $kernel --type ${way% *} --layout ${way#* } --shape 512x384x640,517x263x131 --no-verify --peer none --samples 1"
+        case $kernel in *f64) ways='f64-nn' ;; *) ways='bf16-nn i8-nt' ;; esac
+        for way in $ways; do
+            echo "n-$kernel-${way%-*} $kernel --type ${way%-*} --layout ${way#*-} --shape 512x384x640,517x263x131 --no-verify --peer none --samples 1"
         done
     done | all_at_once bench
     capture mma 1 counters-mma

@@ -62,10 +62,12 @@ tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_
                             launch_shape *out, sentence *why) {
     expression_name names[REGISTRY_PARAMS + 1];
     size_t count = list_names(kernel, in, params, names);
-    *out = (launch_shape){.cluster = 1};
+    *out = (launch_shape){.cluster = 1, .products = 1};
     TRY(check_conditions(kernel, names, count, params, why));
     TRY(evaluate_list(kernel->block, names, count, (int *[]){&out->block_x, &out->block_y}, 2, why));
     TRY(evaluate_list(kernel->tile, names, count, (int *[]){&out->tile_rows, &out->tile_cols}, 2, why));
+    if (kernel->products)
+        TRY(evaluate_list(kernel->products, names, count, (int *[]){&out->products}, 1, why));
     if (kernel->cluster) TRY(evaluate_list(kernel->cluster, names, count, (int *[]){&out->cluster}, 1, why));
     if (kernel->box)
         TRY(evaluate_list(kernel->box, names, count, (int *[]){&out->box_a, &out->box_b, &out->box_c}, 3,
@@ -99,6 +101,15 @@ int launch_is_aligned(const problem *run, const operands *data, int vec) {
 
 static int64_t at_most(int64_t value, int64_t most) {
     return value < most ? value : most;
+}
+
+static int64_t pieces(int64_t length, int64_t piece) {
+    return (length + piece - 1) / piece;
+}
+
+int64_t launch_tiles(const launch_shape *shape, const problem *run) {
+    return pieces(run->m, shape->tile_rows) * pieces(run->n, shape->tile_cols) *
+           pieces(run->batch.count, shape->products);
 }
 
 static void set_scalar(tess_type acc, double value, void *slot) {
@@ -144,7 +155,7 @@ static void advance(launch_walk *walk) {
     walk->row += walk->rows_most;
     if (walk->row < walk->m) return;
     walk->row = 0;
-    walk->product += MOST_GRID_Z;
+    walk->product += (int64_t)MOST_GRID_Z * walk->shape.products;
 }
 
 int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]) {
@@ -157,16 +168,16 @@ int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]) {
     args->b = (const char *)args->b + (product * args->batch_b + col * args->b_step) * walk->size_in;
     args->c =
         (char *)args->c + (product * args->batch_c + row * args->ldc + col * args->c_step) * walk->size_out;
-    grid[0] = (unsigned)((args->n + walk->shape.tile_cols - 1) / walk->shape.tile_cols);
-    grid[1] = (unsigned)((args->m + walk->shape.tile_rows - 1) / walk->shape.tile_rows);
-    grid[2] = (unsigned)at_most(walk->batch - product, MOST_GRID_Z);
-    args->count = (int32_t)grid[2];
+    grid[0] = (unsigned)pieces(args->n, walk->shape.tile_cols);
+    grid[1] = (unsigned)pieces(args->m, walk->shape.tile_rows);
+    args->count = (int32_t)at_most(walk->batch - product, (int64_t)MOST_GRID_Z * walk->shape.products);
+    grid[2] = (unsigned)pieces(args->count, walk->shape.products);
     advance(walk);
     return 1;
 }
 
 static int64_t whole(int64_t blocks, int64_t cluster) {
-    return (blocks + cluster - 1) / cluster * cluster;
+    return pieces(blocks, cluster) * cluster;
 }
 
 int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles) {

@@ -11,6 +11,7 @@
 typedef struct launch_shape {
     int block_x, block_y;
     int tile_rows, tile_cols; /* of C, of one block */
+    int products;             /* of a batch, of one block */
     int shared;               /* bytes of dynamic shared memory */
     int box_a, box_b, box_c;  /* lines of the boxes that TMA moves; 0: none */
     int cluster;              /* blocks of a cluster */
@@ -62,6 +63,9 @@ typedef struct launch_walk {
 
 void launch_begin(launch_walk *walk, const problem *run, const operands *data, launch_shape shape);
 int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]);
+
+/* The blocks of all launches, each with a tile of its products. */
+int64_t launch_tiles(const launch_shape *shape, const problem *run);
 
 /* How many blocks do that many tiles: one each, or of a persistent kernel whole clusters, and no more than the
  * `at_once` that run at the same time; and the grid of those, from that with a block for each tile. */

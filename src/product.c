@@ -12,6 +12,7 @@ static const launch_shape move_shape = {.block_x = MOVE_EDGE,
                                         .block_y = MOVE_LINES,
                                         .tile_rows = MOVE_EDGE,
                                         .tile_cols = MOVE_EDGE,
+                                        .products = 1,
                                         .cluster = 1};
 /* That of move_lines: a warp does a line, in pieces of 16 bytes. */
 enum { LINE_THREADS = 256, LINE_WARPS = LINE_THREADS / 32, PIECE = 16 };
@@ -103,10 +104,12 @@ static tess_status complete(plan *decided, const route *way, sentence *why) {
     const kernel_row *kernel = decided->kernel;
     registry_defaults(kernel, way->run.in, defaults);
     route_describe(way, kernel, 0, decided->route, sizeof decided->route);
-    if (kernel->tensor || kernel->splits) {
-        int vec = registry_find_param(kernel, "VEC"), store = registry_find_param(kernel, "STORE");
+    if (route_takes_columns(kernel)) {
         TRY(complete_order(decided, "AT", way->a.by_columns, why));
         TRY(complete_order(decided, "BT", way->b.by_columns, why));
+    }
+    if (kernel->tensor || kernel->splits) {
+        int vec = registry_find_param(kernel, "VEC"), store = registry_find_param(kernel, "STORE");
         if (vec >= 0) TRY(complete_vec(decided, way, vec, why));
         if (store >= 0) TRY(complete_store(decided, way, store, why));
     } else if (registry_find_param(kernel, "CVEC") >= 0) {
@@ -365,9 +368,11 @@ static void set_params(const kernel_row *kernel, const int64_t planned[REGISTRY_
         b = registry_find_param(kernel, "BT"), store = registry_find_param(kernel, "STORE"),
         of_c = registry_find_param(kernel, "CVEC");
     memcpy(params, planned, REGISTRY_PARAMS * sizeof *params);
-    if (kernel->tensor || kernel->splits) {
+    if (route_takes_columns(kernel)) {
         if (a >= 0) params[a] = way->a.by_columns;
         if (b >= 0) params[b] = way->b.by_columns;
+    }
+    if (kernel->tensor || kernel->splits) {
         if (vec >= 0) params[vec] = least(params[vec], route_widest(way, run));
         if (store >= 0) params[store] = least(params[store], route_can_store(way, run));
     } else if (of_c >= 0) {

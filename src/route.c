@@ -98,6 +98,7 @@ static int stores_by_itself(const kernel_row *kernel) {
 static int wants_aligned(const problem *run, const kernel_row *kernel, const int64_t *params) {
     int vec = registry_find_param(kernel, "VEC"), plain = stores_by_itself(kernel);
     if ((!kernel->tensor && !plain) || vec < 0) return 0;
+    if (kernel->tensor && run->in == TESS_F64) return 0; /* copies of 8 bytes are fast enough beside f64 */
     if (params[vec] != REGISTRY_UNSET && params[vec] * numeric_size(run->in) < WIDEST) return 0;
     const double least = plain ? WORTH_ALIGNING_PLAIN : WORTH_ALIGNING;
     const int64_t side = plain ? WORTH_ALIGNING_SIDE : WORTH_ALIGNING;
@@ -121,13 +122,17 @@ static int is_aligned(const problem *run, const view *v, int by_columns, const k
     return !wants_aligned(run, kernel, params) || has_lines_of(v, by_columns, count, WIDEST / v->size);
 }
 
+int route_takes_columns(const kernel_row *kernel) {
+    return kernel->tensor || kernel->products;
+}
+
 /* A or B. ldmatrix turns elements of 2 bytes; others must lie along k: in rows of A, in columns of B. */
 static void settle_input(route *r, route_part *part, view v, int is_b, const kernel_row *kernel,
                          const int64_t *params, const void *data) {
     if (kernel->tensor && kernel->k_major && v.size != 2)
         part->by_columns = is_b;
     else
-        part->by_columns = kernel->tensor && !lies_in_rows(&v) && lies_in_columns(&v);
+        part->by_columns = route_takes_columns(kernel) && !lies_in_rows(&v) && lies_in_columns(&v);
     int fits = part->by_columns ? lies_in_columns(&v) : lies_in_rows(&v);
     int aligned = is_aligned(&r->run, &v, part->by_columns, kernel, params, data);
     part->realigned = fits && !aligned;
@@ -187,12 +192,17 @@ int route_widest(const route *r, const operands *data) {
     return 1;
 }
 
+/* A matrix in columns is copied element by element there. */
+static int can_read(const route *r, const route_part *part, const view *v, const void *data, int64_t vec) {
+    return part->by_columns ||
+           (has_lines_of(v, 0, r->run.batch.count, vec) && (uintptr_t)data % (uintptr_t)(vec * v->size) == 0);
+}
+
 int route_can_read(const route *r, const operands *data, int64_t vec) {
     problem run = r->run;
     view a = view_a(&run), b = view_b(&run);
-    uintptr_t bytes = (uintptr_t)(vec * a.size);
-    return has_lines_of(&a, 0, run.batch.count, vec) && has_lines_of(&b, 0, run.batch.count, vec) &&
-           (!data || ((uintptr_t)data->a % bytes == 0 && (uintptr_t)data->b % bytes == 0));
+    return can_read(r, &r->a, &a, data ? data->a : NULL, vec) &&
+           can_read(r, &r->b, &b, data ? data->b : NULL, vec);
 }
 
 int route_can_write(const route *r, const operands *data, int64_t vec) {

@@ -1,8 +1,8 @@
 /* route.h: how a product reaches a kernel that does not take its matrices as they lie.
  *
  * Kernels of the ladder want A, B and C with neighbouring columns next to each other (any row stride). Kernels
- * for tensor cores take A and B in rows or in columns, and are told which by their parameters AT and BT; some
- * take them only along k. What does not fit is turned or copied:
+ * for tensor cores, and for batches of small products, take A and B in rows or in columns, and are told which by
+ * their parameters AT and BT; some take them only along k. What does not fit is turned or copied:
  *   - if C's columns lie in order and its rows do not, the transposed product is computed: C' = B'*A'
  *   - an A, B or C that still does not fit is copied to the workspace (and C back)
  *   - so are an A and B of f32 that are to be multiplied as bf16 or TF32, rounded, and large ones that are not aligned
@@ -44,6 +44,9 @@ tess_status route_of(const problem *what, const kernel_row *kernel, const int64_
 /* The elements of the widest copies, of 16, 8 or 4 bytes, at whose multiples all lines of A and B begin; 1 if
  * they begin at multiples of none. With data: base addresses too (NULL data: strides only). */
 int route_widest(const route *r, const operands *data);
+
+/* Whether a kernel is told how A and B lie, by its parameters AT and BT. */
+int route_takes_columns(const kernel_row *kernel);
 
 /* For kernels with a CVEC: whether A and B can be copied `vec` elements at a time, because all rows begin at multiples of
  * those; and whether C can be read and written so, whose rows must end there too. With data as above. */

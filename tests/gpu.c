@@ -210,7 +210,7 @@ GPU_TEST(gpu_peers) {
 GPU_TEST(gpu_addresses_off_by_one) {
     enum { M = 65, N = 68, K = 72 };
     static const char *const kernels[] = {"simt_10_vectorized", "simt_11_warptile", "simt_12_pipelined",
-                                          "simt_13_along_k", "simt_15_split"};
+                                          "simt_13_along_k",    "simt_15_split",    "simt_16_batched"};
     enum { KERNELS = sizeof kernels / sizeof *kernels };
     tess_context *ctx = gpu_open();
     if (!ctx) return;
@@ -254,6 +254,7 @@ GPU_TEST(gpu_more_blocks_than_a_grid_holds) {
         {.types = type_pairs[0], .m = 3, .n = 2, .k = 4, .alpha = 1, .beta = 2, .data = DATA_EXACT};
     many.count = 65535 + 700;
     gpu_try(&many, ctx, NULL, places, 0, NULL);
+    gpu_try(&many, ctx, &(tess_options){.kernel = "simt_05_shared"}, places, 0, NULL);
     many.store_a = STORE_COL; /* which is copied to rows first */
     gpu_try(&many, ctx, NULL, places, 0, NULL);
     gpu_try(&many, ctx, NULL, host, 0, NULL);

@@ -59,11 +59,12 @@ static void try_shifted(tess_context *ctx, const problem_spec *spec, const tess_
 }
 
 static void try_addresses(tess_context *ctx, const char *kernel) {
-    static const int pairs[] = {0, 3, 7}; /* f32 f16:f32 i8:i32 */
-    for (int t = 0; t < 3; t++)
+    static const int pairs[] = {0, 3, 7}, wide[] = {1}; /* f32 f16:f32 i8:i32, and f64 */
+    const int is_wide = strcmp(kernel, "mma_08_f64") == 0, *used = is_wide ? wide : pairs;
+    for (int t = 0; t < (is_wide ? 1 : 3); t++)
         for (int64_t off = 0; off <= 16; off = off ? 2 * off : 1)
             for (int layout = 0; layout < 4; layout++) {
-                problem_spec spec = {.types = type_pairs[pairs[t]],
+                problem_spec spec = {.types = type_pairs[used[t]],
                                      .m = 64,
                                      .n = 80,
                                      .k = 48,
@@ -73,7 +74,7 @@ static void try_addresses(tess_context *ctx, const char *kernel) {
                                      .store_b = layout & 1 ? STORE_COL : STORE_ROW,
                                      .data = DATA_EXACT};
                 tess_options options = {.kernel = kernel,
-                                        .compute = t == 0 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
+                                        .compute = used[t] == 0 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
                 try_shifted(ctx, &spec, &options, off);
             }
 }

@@ -48,6 +48,11 @@ if "$tessera" verify 1 --device sim:checked --shape 2x2x2 --type f32 >/dev/null 
     pitfall large_tile 0 "" --params TILE=32
     pitfall large_tile 1 "has 73728 bytes of __shared__ variables, but a kernel may have 49152" --params TILE=96
     unset TESSERA_SIM_ARCH
+    # What goes wrong in the smallest product is an error too, and no reason to check less.
+    sed 's/row >= g\.m/row > g.m/' kernels/simt_02_coalesced.cu >"$work/simt_02_coalesced.cu"
+    "$tessera" verify --device sim --file "$work/simt_02_coalesced.cu" --shape 1x1x1 --layout nn >"$work/out" 2>"$work/said"
+    try "an error in the smallest product is one" test $? = 1
+    try "an error in the smallest product is named" grep -q 'simt_02_coalesced.cu:' "$work/said"
 else
     skip "pitfalls: no traced modules here (gcc makes them)"
 fi

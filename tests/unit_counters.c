@@ -155,6 +155,17 @@ TEST(counters_of_blocks_in_another_order) {
     compare_with_every_block(row, small, TESS_I8, (shape){130, 400, 513}, 2, TESS_COUNT_COMPILED);
 }
 
+/* Blocks of several products, of which the last has fewer. */
+TEST(counters_of_blocks_with_several_products) {
+    sentence why;
+    const kernel_row *row = registry_find("gpu", "simt_16_batched", &why);
+    if (!can_count() || !CHECK(row != NULL, "%s", why.text)) return;
+    const char *small = "BM=8,BN=8,BK=8,TM=1,PRODUCTS=8";
+    compare_with_every_block(row, small, TESS_F32, (shape){9, 12, 16}, 21, TESS_COUNT_COMPILED);
+    compare_with_every_block(row, small, TESS_F32, (shape){8, 7, 5}, 64, TESS_COUNT_SOURCE);
+    compare_with_every_block(row, NULL, TESS_F64, (shape){16, 16, 16}, 9, TESS_COUNT_COMPILED);
+}
+
 /* ---- Ragged edges by hand ---- */
 
 /* Requests and sectors of the lanes' addresses; WARPS_NOWHERE where a lane has none. */

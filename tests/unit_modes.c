@@ -49,7 +49,8 @@ STANDIN_TEST(gpu_standin_modes_choose_parts_where_they_pay) {
         const mode_case *t = &with_split[i];
         setenv("TESSERA_SPLIT", "1", 1);
         check_plan(ctx, TESS_F32, t, t->kernel);
-        if (t->compute == TESS_COMPUTE_DEFAULT) check_plan(ctx, TESS_F64, t, t->m == 1 ? "vector_" : "simt_");
+        if (t->compute == TESS_COMPUTE_DEFAULT)
+            check_plan(ctx, TESS_F64, t, t->m == 1 ? "vector_" : "mma_08_f64 ");
         setenv("TESSERA_SPLIT", "0", 1);
         check_plan(ctx, TESS_F32, t, strncmp(t->kernel, "split_", 6) == 0 ? "simt_" : t->kernel);
     }

@@ -53,7 +53,11 @@ static const struct {
     {"VEC=4,BK=16,ROWS=1", "simt_14"},
     {"VEC=4,CVEC=1,BM=64,SPLIT=4,BK=16,ROWS=1,STAGES=3", "simt_15"},
     {"VEC=4,BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=2,STAGES=3", "simt_15"},
+    {"VEC=4,BM=64,BN=64,BK=32,TM=8,PRODUCTS=1,KUNROLL=1", "simt_16"},
+    {"VEC=4,BM=8,BN=8,BK=8,TM=2,PRODUCTS=16", "simt_16"},
     {"KSTEPS=4,STAGES=3", "mma_07"},
+    {"BM=96,WM=48,WN=32", "mma_08"},
+    {"BM=64,BN=64,WM=32,WN=32,SPLIT=2", "mma_08"},
     {"AT=1", "wgmma_"},
     {"BT=1", "wgmma_"},
     {"STORE=0", "wgmma_"},
@@ -129,12 +133,13 @@ static int take_variant(const kernel_row *row, tess_type in, int variant, int64_
            launch_shape_of(row, in, params, &shape, &why) == TESS_OK;
 }
 
-/* Whether it is the first or the last rung with numbers of that hundred. */
-static int ends_ladder(const kernel_row *row) {
+/* Whether it is the first or the last rung with numbers of that hundred; of tensor cores those count that take the type. */
+static int ends_ladder(const kernel_row *row, tess_type in, tess_type out) {
     const kernel_row *other;
     int before = 0, after = 0;
     for (int i = 0; (other = registry_row(i)) != NULL; i++) {
         if (!other->block || other->info.number / 100 != row->info.number / 100) continue;
+        if (row->tensor && !registry_takes(other, in, out)) continue;
         before += other->info.number < row->info.number;
         after += other->info.number > row->info.number;
     }
@@ -143,15 +148,17 @@ static int ends_ladder(const kernel_row *row) {
 
 /* Kernels differ little, and architectures of one generation too; compiling takes longer than all other tests. The first
  * and the last rung of a ladder are compiled for every architecture; those for tensor cores in types that differ, and as
- * bf16 in every order. The rungs between, and those that split f32, are for the first architecture and sm_80; i32, which
+ * bf16 or f64 in every order. The rungs between, and those that split f32, are for the first architecture and sm_80; i32, which
  * differs from f32 by one instruction, is for the first alone, without the tiles that f32 gets. The long tier spares
  * nothing. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (harness_tier() == TIER_LONG) return 0;
-    int whole = ends_ladder(row) && !row->splits, first = architecture == architectures[0];
+    int whole = ends_ladder(row, in, out) && !row->splits, first = architecture == architectures[0];
     if (!row->tensor && in == TESS_I32) return !first || variants[variant].kernel != NULL;
     if (!row->tensor) return !first && !whole && architecture != 80;
-    tess_type usual = architecture < registry_architecture(row, TESS_BF16) ? TESS_F16 : TESS_BF16;
+    tess_type usual = in == TESS_F64                                         ? in
+                      : architecture < registry_architecture(row, TESS_BF16) ? TESS_F16
+                                                                             : TESS_BF16;
     int is_usual = in == usual && out == usual;
     if (!first) return !is_usual || (!whole && architecture != 80);
     return variant > 0 ? !whole || !is_usual : !is_usual && (!whole || in == TESS_F16);

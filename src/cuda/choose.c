@@ -1,5 +1,7 @@
 /* choose.c: which kernel a product gets on a card, and its parameters. What a kernel cannot do is refused here, before
  * anything is compiled. */
+#include <math.h>
+
 #include "../product.h"
 #include "cuda.h"
 
@@ -48,6 +50,11 @@ static const tiling *choose_tiling(const tiling *t, const problem *what, int sms
     return &t[i];
 }
 
+/* Nanoseconds that simt_12_pipelined takes with its smallest tiles at least: those of f32 in rung 15. */
+static double least_time(const problem *what, int sms) {
+    return ceil(cuda_tiles(what, 32, 64) / sms) * (1850 + 15 * (double)what->k);
+}
+
 /* Whether tensor cores may multiply it: f32 only where its last bits may be lost. */
 static int may_use_tensor_cores(const problem *what) {
     if (what->in == TESS_F32) return what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16;
@@ -89,6 +96,10 @@ choice cuda_choose(const device *base, const problem *what, choice_rest *rest) {
                    : (choice){"simt_11_warptile", NULL,
                               "it is the fastest for a card without asynchronous copies"};
     if (what->in == TESS_F32) return cuda_choose_simt(self, what, rest);
+    choice doubles = what->in == TESS_F64 ? cuda_choose_f64(self, what) : (choice){NULL, NULL, NULL};
+    if (doubles.kernel) return doubles;
+    choice several = cuda_choose_batched(self, what, least_time(what, self->facts->gpu.sms));
+    if (several.kernel) return several;
     const tiling *t =
         choose_tiling(what->in == TESS_F64 ? tilings_wide : tilings, what, self->facts->gpu.sms);
     return (choice){"simt_12_pipelined", t->params, t->reason};

@@ -119,6 +119,8 @@ choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_res
     asked ask = ask_for(self, what, &way);
     found best = find_best(&ask);
     const tiling *t = best.tiles;
+    choice several = cuda_choose_batched(self, &ask.run, best.time);
+    if (several.kernel) return several;
     if (best.rest_tiles) {
         *rest = (choice_rest){best.rest_tiles->kernel, best.rest_tiles->params,
                               way.swapped ? best.cols : best.rows, way.swapped ? best.rows : best.cols};

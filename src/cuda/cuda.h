@@ -136,6 +136,19 @@ choice cuda_choose_split(const cuda_device *self, const problem *what);
 /* For f32 on sm_80 and later. */
 choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_rest *rest);
 
+/* ---- choose_batched.c ---- */
+
+/* What takes less than `time` nanoseconds, if the product is a batch of many; kernel NULL: nothing does. For f32, f64 and
+ * i32 on sm_80 and later. */
+choice cuda_choose_batched(const cuda_device *self, const problem *what, double time);
+
+/* ---- choose_f64.c ---- */
+
+/* Whether tensor cores multiply f64: those of cards for computing do. */
+int cuda_has_tensor_f64(const cuda_device *self);
+/* kernel NULL: this card has no tensor cores for f64. */
+choice cuda_choose_f64(const cuda_device *self, const problem *what);
+
 /* ---- modules.c ---- */
 
 tess_status cuda_load_kernel(cuda_device *self, const kernel_row *row, tess_type in, tess_type out,

@@ -233,10 +233,7 @@ static tess_status read_kernel_facts(cuda_device *self, const plan *decided, tes
     facts->shared_bytes = static_shared + shape->shared;
     facts->spill_bytes = kernel->spill_bytes;
     facts->compile_ms = kernel->compile_ms;
-    facts->blocks =
-        launch_blocks(decided->kernel, shape->cluster, kernel->at_once,
-                      ((run->m + shape->tile_rows - 1) / shape->tile_rows) *
-                          ((run->n + shape->tile_cols - 1) / shape->tile_cols) * run->batch.count);
+    facts->blocks = launch_blocks(decided->kernel, shape->cluster, kernel->at_once, launch_tiles(shape, run));
     return TESS_OK;
 }
 

@@ -150,7 +150,7 @@ static tess_status add_tally(counting *count, const counters_tally *t, double bl
     return TESS_OK;
 }
 
-/* What the block must load at least: its rows of A and its columns of B. */
+/* What the block must load at least: its rows of A and its columns of B, of each of its products. */
 static double panel_sectors(const product_launch *launch, const unsigned at[3]) {
     const launch_gemm *g = launch->arguments;
     const launch_shape *s = &launch->shape;
@@ -158,9 +158,14 @@ static double panel_sectors(const product_launch *launch, const unsigned at[3]) 
             col = (int64_t)at[0] * s->tile_cols;
     int64_t rows = g->m - row < s->tile_rows ? g->m - row : s->tile_rows;
     int64_t cols = g->n - col < s->tile_cols ? g->n - col : s->tile_cols;
-    const count_matrix a = {at[2] * g->batch_a + row * g->lda, rows, g->k, g->lda, g->a_step, in};
-    const count_matrix b = {at[2] * g->batch_b + col * g->b_step, g->k, cols, g->ldb, g->b_step, in};
-    return (double)count_sectors(&a) + (double)count_sectors(&b);
+    double sectors = 0;
+    for (int64_t product = (int64_t)at[2] * s->products, end = product + s->products;
+         product < end && product < g->count; product++) {
+        const count_matrix a = {product * g->batch_a + row * g->lda, rows, g->k, g->lda, g->a_step, in};
+        const count_matrix b = {product * g->batch_b + col * g->b_step, g->k, cols, g->ldb, g->b_step, in};
+        sectors += (double)count_sectors(&a) + (double)count_sectors(&b);
+    }
+    return sectors;
 }
 
 /* Traces a block whose lanes parted again, with its steps. Where no steps can be recorded, what was found
@@ -215,7 +220,11 @@ static void find_kinds(const product_launch *launch, const launch_gemm *g, grid_
                           s->tile_rows,
                           g->m,
                           {s->tile_rows * g->lda * in, 0, s->tile_rows * g->ldc * c}};
-    const count_axis z = {launch->grid[2], 0, 0, {g->batch_a * in, g->batch_b * in, g->batch_c * c}};
+    const count_axis z = {launch->grid[2],
+                          s->products,
+                          g->count,
+                          {s->products * g->batch_a * in, s->products * g->batch_b * in,
+                           s->products * g->batch_c * c}};
     out->nx = count_kinds(&x, out->x);
     out->ny = count_kinds(&y, out->y);
     out->nz = count_kinds(&z, out->z);
@@ -274,7 +283,7 @@ static tess_status add_kinds(counting *count, const product_launch *launch, cons
 /* Every matrix once. Products of a batch may share the sectors where they touch. */
 static double memory_sectors(const product_launch *launch, const launch_gemm *g) {
     int64_t in = numeric_size(launch->in), c = numeric_size(launch->out);
-    double count = launch->grid[2];
+    double count = g->count;
     const count_matrix A = {0, g->m, g->k, g->lda, g->a_step, in}, B = {0, g->k, g->n, g->ldb, g->b_step, in},
                        C = {0, g->m, g->n, g->ldc, g->c_step, c};
     return (double)count_sectors(&A) * (g->batch_a ? count : 1) +
@@ -286,11 +295,11 @@ static tess_status count_launch(void *target, const product_launch *launch, sent
     if (!launch->row) return TESS_OK;
     const launch_gemm *g = launch->arguments;
     const launch_shape *s = &launch->shape;
-    double grid = (double)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    double tiles = (double)launch->grid[0] * launch->grid[1] * launch->grid[2] * s->products;
     double depth = count->depth ? (double)((g->k + count->depth - 1) / count->depth * count->depth) : 0;
-    double flops = 2.0 * g->m * g->n * g->k * launch->grid[2];
+    double flops = 2.0 * g->m * g->n * g->k * g->count;
     count->sum->flops += flops;
-    count->sum->flops_issued += depth > 0 ? 2 * grid * s->tile_rows * s->tile_cols * depth : flops;
+    count->sum->flops_issued += depth > 0 ? 2 * tiles * s->tile_rows * s->tile_cols * depth : flops;
     count->sum->dram_sectors_least += memory_sectors(launch, g);
     return atomic_load(&every_block) ? add_every_block(count, launch, why) : add_kinds(count, launch, g, why);
 }

@@ -45,7 +45,7 @@ void count_order_free(count_order *order);
 typedef struct count_kind {
     unsigned first;    /* one of them */
     uint64_t blocks;   /* how many there are */
-    int64_t left;      /* rows or columns of C in the tile */
+    int64_t left;      /* rows or columns of C in the tile, or products of the block */
     unsigned place[3]; /* within a sector, of A, B and C */
 } count_kind;
 
@@ -54,7 +54,7 @@ enum { COUNT_KINDS = 33 };
 
 typedef struct count_axis {
     unsigned blocks;
-    int64_t tile, size;    /* of C along the axis; 0: the axis is the batch */
+    int64_t tile, size;    /* of C along the axis, or products of a block and of the batch */
     int64_t step_bytes[3]; /* from a block to the next, in A, B and C */
 } count_axis;
 

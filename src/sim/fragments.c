@@ -6,6 +6,7 @@
  * elements, words or bytes elsewhere. */
 #include "fragments.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "counters.h"
@@ -176,9 +177,10 @@ static void multiply(sim_tensor *const asks[LANES], const tensor_rule *rule, pro
         const uint32_t *sums = (const uint32_t *)asks[lane]->to + p.d;
         for (int i = 0; i < p.bytes; i += 16) {
             int half = (p.from + i) / 16;
-            memcpy(&t.a[group][i + 4 * quad], &asks[lane]->a[2 * half], 4);
-            memcpy(&t.a[group + 8][i + 4 * quad], &asks[lane]->a[2 * half + 1], 4);
-            memcpy(&t.b[group][i + 4 * quad], &asks[lane]->b[p.b + half], 4);
+            const uint32_t *a = asks[lane]->a, *b = asks[lane]->b;
+            memcpy(&t.a[group][i + 4 * quad], &a[2 * half], 4);
+            memcpy(&t.a[group + 8][i + 4 * quad], &a[2 * half + 1], 4);
+            memcpy(&t.b[group][i + 4 * quad], &b[p.b + half], 4);
         }
         for (int i = 0; i < 4; i++) t.sums[group + i / 2 * 8][2 * quad + i % 2] = sums[i];
     }
@@ -189,12 +191,26 @@ static void multiply(sim_tensor *const asks[LANES], const tensor_rule *rule, pro
                 t.sums[group_of(lane) + i / 2 * 8][2 * quad_of(lane) + i % 2];
 }
 
+/* The mma of f64, whose fragments lie otherwise: multiply-adds in the order of k, each rounded. */
+static void multiply_doubles(sim_tensor *const asks[LANES]) {
+    enum { STEP = 4 /* of k, a lane of four has one */ };
+    for (int lane = 0; lane < LANES; lane++)
+        for (int i = 0; i < 4; i++) {
+            double *sum = (double *)asks[lane]->to + i;
+            for (int k = 0; k < asks[0]->depth; k++) {
+                const double *a = asks[group_of(lane) * 4 + k % STEP]->a;
+                const double *b = asks[(2 * quad_of(lane) + i % 2) * 4 + k % STEP]->b;
+                *sum = fma(a[k / STEP * 2 + i / 2], b[k / STEP], *sum);
+            }
+        }
+}
+
 /* The instructions of a call. ptxas makes two of wmma, 8 columns each, and four of TF32, 16 bytes deep each.
  */
 static int products_of(const sim_tensor *ask, product list[4]) {
     int count = 0, wmma = ask->operation == SIM_WMMA_MULTIPLY;
     if (!wmma && ask->operation != SIM_MMA) return 0;
-    int whole = wmma && ask->type == SIM_I8 ? 16 : TENSOR_BYTES;
+    int whole = wmma && ask->type == SIM_I8 ? 16 : ask->type == SIM_F64 ? 8 * ask->depth : TENSOR_BYTES;
     int bytes = wmma && ask->type == SIM_TF32 ? 16 : whole;
     for (int from = 0; from < whole; from += bytes)
         for (int half = 0; half <= wmma; half++)
@@ -205,6 +221,10 @@ static int products_of(const sim_tensor *ask, product list[4]) {
 static void multiply_all(sim_worker *worker, sim_tensor *const asks[LANES]) {
     product list[4];
     int count = products_of(asks[0], list);
+    if (asks[0]->type == SIM_F64) {
+        multiply_doubles(asks);
+        return;
+    }
     for (int i = 0; i < count; i++) multiply(asks, worker->launch->rule, list[i]);
 }
 

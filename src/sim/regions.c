@@ -102,7 +102,7 @@ static tess_status add_move(const product_launch *launch, const block_list *bloc
 static tess_status add_product(const product_launch *launch, const block_list *blocks, regions *out,
                                sentence *why) {
     const launch_gemm *g = launch->arguments;
-    int64_t count = launch->grid[2];
+    int64_t count = g->count;
     region a = {.name = "A",
                 .data = g->a,
                 .shift = shift_of(launch->in),

@@ -119,7 +119,6 @@ tess_status sim_kernel_facts(sim_device *self, const plan *decided, tess_kernel_
     facts->shared_bytes = m->shared_bytes + shape->shared;
     facts->blocks_per_sm = limits_blocks(self->limits, facts->block_threads, facts->shared_bytes, &limit);
     facts->compile_ms = m->compile_ms;
-    facts->blocks = ((way.run.m + shape->tile_rows - 1) / shape->tile_rows) *
-                    ((way.run.n + shape->tile_cols - 1) / shape->tile_cols) * what->batch.count;
+    facts->blocks = launch_tiles(shape, &way.run);
     return TESS_OK;
 }

@@ -15,7 +15,7 @@ const tensor_rule *tensor_rule_of(int architecture) {
 }
 
 int tensor_size(int type) {
-    return type == SIM_I8 ? 1 : type == SIM_TF32 ? 4 : 2;
+    return type == SIM_I8 ? 1 : type == SIM_F64 ? 8 : type == SIM_TF32 ? 4 : 2;
 }
 
 /* ---- Integers ---- */

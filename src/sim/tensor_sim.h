@@ -9,7 +9,7 @@
 #define TENSOR_SIM_H
 
 enum { SIM_LDMATRIX, SIM_MMA, SIM_WMMA_LOAD, SIM_WMMA_MULTIPLY, SIM_WMMA_STORE };
-enum { SIM_F16, SIM_BF16, SIM_TF32, SIM_I8 };
+enum { SIM_F16, SIM_BF16, SIM_TF32, SIM_I8, SIM_F64 };
 
 /* What one lane asks for. */
 typedef struct sim_tensor {
@@ -17,10 +17,11 @@ typedef struct sim_tensor {
     int is_b, turned; /* of a load: it is of B; the matrix lies turned */
     int shared;       /* of wmma_load: it is of shared memory */
     int ld;           /* elements from a row to the next */
+    int depth;        /* of an mma of f64: elements of k */
     const void *site; /* the address after the call */
     const void *from;
     void *to; /* fragments or, of a store, memory */
-    const unsigned *a, *b;
+    const void *a, *b;
 } sim_tensor;
 
 #ifndef SIM_HOST
@@ -69,20 +70,24 @@ static SIM_UNTRACED void mma_round(unsigned *words, int count) {
 #endif
 }
 
-static SIM_UNTRACED void sim_mma(void *d, const unsigned *a, const unsigned *b, int type, int line) {
+static SIM_UNTRACED void sim_mma(void *d, const void *a, const void *b, int type, int depth, int line) {
     sim_here *here = SIM_HERE;
     sim_tensor ask = {.operation = SIM_MMA,
                       .type = type,
                       .line = line,
+                      .depth = depth,
                       .site = __builtin_return_address(0),
                       .to = d,
                       .a = a,
                       .b = b};
     here->calls->tensor(here, &ask);
 }
-#define mma(d, a, b) sim_mma(d, a, b, SIM_TYPE, __LINE__)
+#define mma(d, a, b) sim_mma(d, a, b, SIM_TYPE, 0, __LINE__)
 /* Of kernels/split_03_mma.cu. */
-#define mma_half(d, a, b, is_bf16) sim_mma(d, a, b, (is_bf16) ? SIM_BF16 : SIM_F16, __LINE__)
+#define mma_half(d, a, b, is_bf16) sim_mma(d, a, b, (is_bf16) ? SIM_BF16 : SIM_F16, 0, __LINE__)
+/* Of kernels/doubles.h. */
+#define mma_f64(d, a, b, depth) sim_mma(d, a, b, SIM_F64, depth, __LINE__)
+#define anew(number)            (number)
 
 #define two_out(first, second) ((unsigned)TO_OUT(first) | (unsigned)TO_OUT(second) << 16)
 

@@ -133,9 +133,10 @@ static int lies_as_told(const standin_gemm *g, const standin_order *o, int64_t s
     if (o->cvec > 0 && (g->n % o->cvec != 0 || !has_pieces(g->c, g->c_step, g->n, g->m, g->ldc, g->batch_c,
                                                            products, size, o->cvec)))
         return 0;
-    return (o->at ? has_pieces(g->a, g->lda, g->m, g->k, g->a_step, g->batch_a, products, size, o->vec)
+    int64_t turned = o->cvec > 0 ? 1 : o->vec; /* kernels with a CVEC turn element by element */
+    return (o->at ? has_pieces(g->a, g->lda, g->m, g->k, g->a_step, g->batch_a, products, size, turned)
                   : has_pieces(g->a, g->a_step, g->k, g->m, g->lda, g->batch_a, products, size, o->vec)) &&
-           (o->bt ? has_pieces(g->b, g->ldb, g->k, g->n, g->b_step, g->batch_b, products, size, o->vec)
+           (o->bt ? has_pieces(g->b, g->ldb, g->k, g->n, g->b_step, g->batch_b, products, size, turned)
                   : has_pieces(g->b, g->b_step, g->n, g->k, g->ldb, g->batch_b, products, size, o->vec));
 }
 

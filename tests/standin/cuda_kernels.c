@@ -162,19 +162,19 @@ static int read_option(const standin_module *module, const char *name) {
     return value;
 }
 
-/* The ladder of tensor-core kernels reads 16-bit pieces of whatever type from its fourth rung on; so do those for
- * sm_90, which have no VEC. */
+/* The ladder of tensor-core kernels reads 16-bit pieces of whatever type from its fourth rung on, but for its eighth, which is
+ * of f64; so do those for sm_90, which have no VEC. */
 static standin_order order_of(const standin_function *function) {
     standin_order order = {.vec = 0};
     int rung = 0, tma = strncmp(function->name, "wgmma_", 6) == 0;
     order.cvec = read_option(function->module, "CVEC"); /* of the ladder of multiply-adds */
     if (order.cvec > 0) order.vec = read_option(function->module, "VEC");
-    if (!tma && sscanf(function->name, "mma_%d", &rung) != 1) return order;
     order.at = read_option(function->module, "AT");
     order.bt = read_option(function->module, "BT");
+    if (!tma && sscanf(function->name, "mma_%d", &rung) != 1) return order;
     order.vec = read_option(function->module, "VEC");
     order.store = read_option(function->module, "STORE");
-    order.along_k = tma || rung >= 4;
+    order.along_k = tma || (rung >= 4 && rung != 8);
     return order;
 }
 
@@ -193,16 +193,24 @@ static size_t argument_size(const standin_function *function) {
     return strcmp(function->module->file, "measure.cu") == 0 ? sizeof(measurement) : sizeof(standin_gemm);
 }
 
+/* Where a block has several products, the last one has as many as are left. */
+static unsigned products_of(const standin_function *function, const standin_gemm *g, unsigned blocks) {
+    unsigned each = (unsigned)read_option(function->module, "PRODUCTS"), count = (unsigned)g->count;
+    if (each == 0) return blocks;
+    return blocks * each < count ? blocks * each : count;
+}
+
 int standin_launch(standin_function *function, const unsigned grid[3], const unsigned block[3],
                    unsigned shared, int overlaps, void *stream, void **arguments) {
     unsigned threads = block[0] * block[1] * block[2];
     if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1 || grid[1] > 65535 || grid[2] > 65535 || threads < 1 ||
         threads > 1024)
         return INVALID_VALUE;
-    launch l = {.products = grid[2], .order = order_of(function)};
+    launch l = {.order = order_of(function)};
     snprintf(l.name, sizeof l.name, "%s", function->name);
     snprintf(l.types, sizeof l.types, "%s", function->module->types);
     memcpy(&l.argument, arguments[0], argument_size(function));
+    l.products = products_of(function, &l.argument.gemm, grid[2]);
     if (uses_maps(l.name)) {
         last_tma = (standin_seen){.shared = shared, .overlaps = overlaps, .with = l.argument.tma};
         memcpy(last_tma.name, l.name, sizeof l.name);

@@ -34,12 +34,14 @@ static inline uint64_t hash_file(uint64_t h, const char *name) {
     return h;
 }
 
-/* Kernels for tensor cores are made of their file and tensor.h. */
+/* Kernels for tensor cores are made of their file and tensor.h, that of f64 also of doubles.h and raster.h. */
 static inline uint64_t hash_code(const char *kernel) {
     char name[120];
     snprintf(name, sizeof name, "%s.cu", kernel);
     uint64_t h = hash_file(HASH_START, name);
-    return h && strncmp(kernel, "mma_", 4) == 0 ? hash_file(h, "tensor.h") : h;
+    if (h && strncmp(kernel, "mma_", 4) == 0) h = hash_file(h, "tensor.h");
+    if (h && strcmp(kernel, "mma_08_f64") == 0) h = hash_file(hash_file(h, "doubles.h"), "raster.h");
+    return h;
 }
 
 #endif

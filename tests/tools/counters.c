@@ -33,12 +33,18 @@ static const product products[] = {
     {"simt", "f32", TESS_F32, TESS_F32, 0},
     {"mma", "bf16", TESS_BF16, TESS_BF16, 0},
     {"mma", "i8", TESS_I8, TESS_I32, 1},
+    {"mma", "f64", TESS_F64, TESS_F64, 0},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
 static int is_of(const char *kernel, const char *family) {
     size_t length = strlen(family);
     return strncmp(kernel, family, length) == 0 && kernel[length] == '_';
+}
+
+/* Whether the kernel is of that family, and takes what is multiplied. */
+static int takes(const tess_kernel_info *kernel, const product *p) {
+    return is_of(kernel->name, p->family) && strstr(kernel->types, p->name) != NULL;
 }
 
 static void fail(const char *what, const char *more) {
@@ -170,7 +176,7 @@ static int run(const char *device, int times, const char *family) {
     puts("kernel,kernel_hash,params,type,m,n,k");
     for (int i = 0; tess_describe_kernel(i, &info) == TESS_OK; i++)
         for (int p = 0; is_of(info.name, family) && p < PRODUCTS; p++)
-            for (int s = 0; strcmp(products[p].family, family) == 0 && s < SHAPES; s++)
+            for (int s = 0; takes(&info, &products[p]) && s < SHAPES; s++)
                 run_one(ctx, info.name, &products[p], shapes[s], times);
     tess_close(ctx);
     return 0;
@@ -210,6 +216,8 @@ static const struct metric {
      {"sm__inst_executed_pipe_tensor_op_hmma.sum", "smsp__inst_executed_pipe_tensor_op_hmma.sum"}},
     {"tensor_imma",
      {"sm__inst_executed_pipe_tensor_op_imma.sum", "smsp__inst_executed_pipe_tensor_op_imma.sum"}},
+    {"tensor_dmma",
+     {"sm__inst_executed_pipe_tensor_op_dmma.sum", "smsp__inst_executed_pipe_tensor_op_dmma.sum"}},
 };
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
@@ -335,14 +343,15 @@ static const struct comparison {
     COMPARE(NULL, shared_store_conflicts, "shared_store_wavefronts_sass", "-shared_store_wavefronts",
             "shared_store_conflicts", "copy_conflicts_sass"),
     COMPARE("simt", flops_issued, "thread_ffma", "thread_ffma"),
-    COMPARE("mma", mma_instructions, "tensor_hmma", "tensor_imma"),
+    COMPARE("mma", mma_instructions, "tensor_hmma", "tensor_imma", "tensor_dmma"),
 #undef COMPARE
 };
 enum { COMPARISONS = sizeof comparisons / sizeof *comparisons };
 
-/* A card without cp.async has no columns of it, and a table of kernels without ldmatrix none of that. */
+/* A card without cp.async has no columns of it, and a table of kernels without ldmatrix or f64 none of that. */
 static int may_be_missing(const char *kernel, const char *column) {
     return strncmp(column, "copy_", 5) == 0 ||
+           (strcmp(kernel, "mma_08_f64") != 0 && strcmp(column, "tensor_dmma") == 0) ||
            (!is_of(kernel, "mma") && strncmp(column, "ldmatrix_", 9) == 0);
 }
 
@@ -431,12 +440,13 @@ static int find_row(const table *t, const char *kernel, const char *code, const 
 }
 
 /* Compares what there is of a kernel; what is not there is listed. */
-static void check_kernel(tess_context *ctx, const table *t, const char *kernel) {
+static void check_kernel(tess_context *ctx, const table *t, const tess_kernel_info *info) {
+    const char *kernel = info->name;
     char code[32];
     int confirmed = 1;
     snprintf(code, sizeof code, "%016" PRIx64, hash_code(kernel));
     for (int p = 0; p < PRODUCTS; p++)
-        for (int i = 0; is_of(kernel, products[p].family) && i < SHAPES; i++) {
+        for (int i = 0; takes(info, &products[p]) && i < SHAPES; i++) {
             int row = t ? find_row(t, kernel, code, products[p].name, shapes[i]) : 0;
             if (row) check_row(ctx, t, row, &products[p]);
             confirmed &= row > 0;
@@ -452,7 +462,7 @@ static int check(const char *path, const char *family) {
     if (there) fclose(there);
     if (tess_open(&ctx, "sim") != TESS_OK) fail("", tess_error(NULL));
     for (int i = 0; tess_describe_kernel(i, &info) == TESS_OK; i++)
-        if (is_of(info.name, family)) check_kernel(ctx, t, info.name);
+        if (is_of(info.name, family)) check_kernel(ctx, t, &info);
     tess_close(ctx);
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
