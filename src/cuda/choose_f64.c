@@ -14,7 +14,7 @@
 typedef struct tiling {
     int rows, cols;
     double step, start;
-    double loose; /* times as long is a step where lines are not aligned to 16 bytes; 1.1 is a guess */
+    double loose;  /* factor of a step where lines are not aligned to 16 bytes; 1.1 is a guess */
     int kilobytes; /* of shared memory that a block needs */
     int in_rows;   /* A must lie in rows: threads do not copy whole columns of such tiles */
     const char *params;
