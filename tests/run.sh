@@ -65,10 +65,16 @@ runner() {
     show "$1"
 }
 
-# both NAME NAME: tests/NAME.sh of two runners that keep one core busy each, side by side.
+# both NAME NAME: tests/NAME.sh, or what is below, of two runners that keep one core busy each, side by side.
+alone() {
+    case $1 in
+    format) measure format sh tests/run.sh format ;;
+    *) measure "$1" sh "tests/$1.sh" "$BUILD" ;;
+    esac
+}
 both() {
-    measure "$1" sh "tests/$1.sh" "$BUILD" &
-    measure "$2" sh "tests/$2.sh" "$BUILD"
+    alone "$1" &
+    alone "$2"
     wait
     show "$1"
     show "$2"
@@ -135,9 +141,8 @@ for isa in $lesser; do
         runner "$isa" env TESSERA_CPU_ISA="$isa" TESSERA_TEST_SHORT=1 "$BUILD/tests/tests" gemm
     fi
 done
-runner cli sh tests/cli.sh "$BUILD"
+both cli multiply
 runner compare sh tests/compare.sh "$BUILD"
-runner multiply sh tests/multiply.sh "$BUILD"
 runner libraries sh tests/libraries.sh "$BUILD"
 # The CUDA device on a driver that stands in for a GPU.
 runner standin env TESSERA_DEVICE=cuda TESSERA_LIBRARY_PATH="$BUILD/tests/standin" \
@@ -145,12 +150,11 @@ runner standin env TESSERA_DEVICE=cuda TESSERA_LIBRARY_PATH="$BUILD/tests/standi
 runner cuda sh tests/cuda.sh "$BUILD"
 both sim counters
 both explain report
-runner demo sh tests/demo.sh "$BUILD"
+both demo format
 runner examples sh tests/run.sh examples
 runner symbols sh tests/symbols.sh
 runner header sh tests/header.sh
 runner install sh tests/install.sh
-runner format sh tests/run.sh format
 runner docs sh tests/docs.sh
 
 line="$passed passed, $failed failed"
