@@ -58,8 +58,8 @@ static tess_status check_conditions(const kernel_row *kernel, const expression_n
     return TESS_OK;
 }
 
-tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_t params[REGISTRY_PARAMS],
-                            launch_shape *out, sentence *why) {
+static tess_status evaluate_shape(const kernel_row *kernel, tess_type in,
+                                  const int64_t params[REGISTRY_PARAMS], launch_shape *out, sentence *why) {
     expression_name names[REGISTRY_PARAMS + 1];
     size_t count = list_names(kernel, in, params, names);
     *out = (launch_shape){.cluster = 1, .products = 1};
@@ -77,6 +77,34 @@ tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_
     const char *text = kernel->shared;
     TRY(expression_value(&text, names, count, &bytes, why));
     out->shared = (int)bytes;
+    return TESS_OK;
+}
+
+/* Formulas take longer than the rest of a launch, and a thread launches few kernels again and again: it remembers what they
+ * gave last. A row stays what it is as long as there is one. */
+enum { REMEMBERED = 4 };
+typedef struct remembered {
+    const kernel_row *kernel;
+    tess_type in;
+    int64_t params[REGISTRY_PARAMS];
+    launch_shape shape;
+} remembered;
+
+tess_status launch_shape_of(const kernel_row *kernel, tess_type in, const int64_t params[REGISTRY_PARAMS],
+                            launch_shape *out, sentence *why) {
+    static _Thread_local remembered last[REMEMBERED];
+    static _Thread_local int oldest;
+    for (int i = 0; i < REMEMBERED; i++) {
+        const remembered *r = &last[i];
+        if (r->kernel != kernel || r->in != in || memcmp(r->params, params, sizeof r->params) != 0) continue;
+        *out = r->shape;
+        return TESS_OK;
+    }
+    TRY(evaluate_shape(kernel, in, params, out, why));
+    remembered *r = &last[oldest];
+    oldest = (oldest + 1) % REMEMBERED;
+    *r = (remembered){.kernel = kernel, .in = in, .shape = *out};
+    memcpy(r->params, params, sizeof r->params);
     return TESS_OK;
 }
 
