@@ -143,6 +143,14 @@ none "claims of docs/LADDER.md that the counters do not bear out" "$work/claims"
 ) >"$work/claims"
 none "claims of docs/LADDER.md that the H200 does not bear out" "$work/claims"
 
+# ---- Scripts ----
+
+for name in $(sed -n 's/^every_step="\(.*\)"$/\1/p' scripts/gpu.sh); do
+    grep -q "^#   $name " scripts/gpu.sh || echo "$name is not explained"
+    [ "$name" = build ] || grep -q "^run_$name()" scripts/gpu.sh scripts/gpu-checks.sh || echo "$name does nothing"
+done >"$work/steps"
+none "steps of scripts/gpu.sh" "$work/steps"
+
 # ---- Sources ----
 
 sources | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }' >"$work/long"

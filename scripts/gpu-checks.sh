@@ -1,0 +1,171 @@
+# scripts/gpu-checks.sh: the steps of gpu.sh that tell whether kernels are right: test, verify, random and sanitize; and how
+# many commands run at once. gpu.sh sources it, and has set $build, $tessera, $device, $seed, $families, $types,
+# $tensor_types, $scratch, $out and $model.
+
+run_test() { TESSERA_DEVICE=$device "$build/tests/tests" gpu; }
+
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+
+# all_at_once VERB: every line read is a name and the arguments of `tessera VERB`; as many run at once as there are cores. What each
+# says goes to $scratch/NAME.said, its rows to $scratch/NAME.csv; the names of those that fail to $scratch/bad.
+all_at_once() {
+    : >"$scratch/bad"
+    xargs -P "$cores" -L 1 sh -c '
+        tessera=$0 verb=$1 device=$2 scratch=$3 name=$4
+        shift 4
+        "$tessera" "$verb" --device "$device" "$@" --csv "$scratch/$name.csv" >"$scratch/$name.said" 2>&1 ||
+            echo "$name" >>"$scratch/bad"' "$tessera" "$1" "$device" "$scratch"
+    for name in $(cat "$scratch/bad"); do
+        echo "$name:"
+        tail -n 5 "$scratch/$name.said"
+    done
+    [ ! -s "$scratch/bad" ]
+}
+
+kernels_like() { "$tessera" list --csv - | tr -d '"' | awk -F, -v family="$1" 'index($2, family "_") == 1 { print $2 }'; }
+join_rows() { cat "$@" | awk '!/^kernel,type,/ || !headed++'; }
+
+# Hopper's kernels run on no other card.
+is_hopper() { [ "$(device_fact "$device" isa)" = sm_90a ]; }
+has_family() { case " $families " in *" $1 "*) ;; *) return 1 ;; esac; }
+tensor_kernels() {
+    if has_family mma; then kernels_like mma; fi
+    if has_family wgmma && is_hopper; then kernels_like wgmma; fi
+}
+
+# verify_job KERNEL TYPE COUNT LARGEST SEED: a line of verify_list.
+verify_job() {
+    compute=
+    [ "$2" != f32 ] || compute='--compute tf32'
+    echo "3-$1-$2-$5 $1 --type $2 $compute --count $3 --max-size $4 --seed $5"
+}
+
+# The ladders' tops in all types, mma's on three thousand random shapes; the other rungs in those that differ most.
+verify_tensor() {
+    for kernel in $(tensor_kernels); do
+        case $kernel in
+        mma_07_raster) list=$tensor_types count=100 most=700 seeds="$seed 2 3 4 5" ;;
+        mma_08_f64) list=f64 count=100 most=700 seeds="$seed 2 3" ;;
+        wgmma_06_turns | wgmma_07_fitted) list=$tensor_types count=100 most=700 seeds=$seed ;;
+        *) list=bf16,i8,f32 count=16 most=200 seeds=$seed ;;
+        esac
+        for type in $(echo $list | tr ',' ' '); do
+            for part in $seeds; do verify_job "$kernel" "$type" $count $most "$part"; done
+        done
+    done
+}
+
+verify_list() {
+    verify_tensor
+    if has_family simt; then
+        for type in $(echo $types | tr ',' ' '); do
+            echo "1-$type simt_* vector_* --type $type --count 16 --max-size 200 --seed $seed"
+        done
+        echo "2-staged simt_02_coalesced simt_05_shared simt_12_pipelined simt_15_split auto --type f32,i32 --count 8 --transfers --seed $seed"
+        for variant in simt_04_coarsened:COARSE=2 simt_05_shared:TILE=16 simt_06_prefetched:PAD=1 simt_07_tile1d:TM=4 \
+            simt_08_strided4x4:RM=8,RN=8 simt_10_vectorized:PAD=5 simt_10_vectorized:VEC=1 simt_12_pipelined:STAGES=4,BK=16 \
+            simt_15_split:BM=16,BN=32,TM=4,TN=4,SPLIT=8 simt_15_split:BM=64,BN=64,SPLIT=4 simt_16_batched:BM=4,BN=4,BK=4,TM=2,PRODUCTS=64 simt_16_batched:BM=8,BN=8,BK=8,TM=2,PRODUCTS=16 \
+            simt_16_batched:BM=32,BN=32,BK=32,TM=4,PRODUCTS=1 simt_16_batched:BM=64,BN=64,BK=32,TM=8,PRODUCTS=1,KUNROLL=1; do
+            echo "4-$variant ${variant%%:*} --params ${variant#*:} --type $types --count 8 --seed $seed"
+        done
+        # The planner's, of which large products are made, and those in two parts.
+        for variant in simt_14_ahead:BM=256,BK=16,ROWS=1 simt_14_ahead:BM=256,BK=32,ROWS=2,STAGES=3 simt_14_ahead:BK=16,ROWS=1 \
+            simt_15_split:BM=64,SPLIT=4,BK=16,ROWS=1,STAGES=3 simt_15_split:BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=2,STAGES=3; do
+            echo "4-$variant ${variant%%:*} --params ${variant#*:} --type f32 --count 8 --max-size 400 --seed $seed"
+        done
+        echo "5-rest auto --type f32 --compute f32-strict --alpha 2 --beta 1 --batch 1 --shape 4226x256x100,128x8452x100,4225x255x101 --seed $seed"
+    fi
+    if has_family mma; then
+        echo "2-staged-tensor auto --type f16,bf16:f32,i8 --count 8 --transfers --seed $seed"
+        for variant in mma_07_raster:BM=128,BN=128 mma_07_raster:BM=64,BN=64,WM=32,WN=32,KSTEPS=4; do
+            echo "4-$variant ${variant%%:*} --params ${variant#*:} --type bf16,i8 --count 8 --seed $seed"
+        done
+        echo "2-staged-f64 auto --type f64 --count 8 --transfers --seed $seed"
+        for params in STAGES=6 KSTEP=8 BM=96,WM=48,WN=32 BN=64,WM=32,WN=32 BM=64,BN=64,WM=32,WN=32,SPLIT=2 BM=64,BN=32,WM=32,WN=32,SPLIT=4 BM=16,BN=16,WM=16,WN=16,SPLIT=8; do
+            echo "4-mma_08_f64:$params mma_08_f64 --params $params --type f64 --count 24 --max-size 400 --seed $seed"
+        done
+    fi
+    if has_family split && is_hopper; then
+        for part in "$seed" 2 3 4; do echo "3-split-$part split_* --type f32 --count 24 --max-size 700 --seed $part"; done
+    fi
+    if has_family wgmma && is_hopper; then
+        for params in BM=64,BN=128,STAGES=8,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=0,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2; do
+            echo "4-wgmma_07_fitted:$params wgmma_07_fitted --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
+        done
+    fi
+}
+
+# The rows go into checks.txt: they are the proof of what was tried.
+run_verify() {
+    bad=0
+    verify_list | all_at_once verify || bad=1
+    {
+        echo "verify: every kernel on awkward shapes; 2: matrices in host memory; 3: tensor cores; 4: other parameters"
+        join_rows "$scratch"/[1-4]-*.csv
+        echo
+    } >"$scratch/checks-1-verify"
+    return $bad
+}
+
+# Shares of the shapes, each with a seed of its own. Neighbours in the list differ in type, so that those who run at once
+# compile different kernels.
+random_list() {
+    share=$((${COUNT:-10000} / 96 + 1))
+    for part in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+        for type in $(echo $tensor_types | tr ',' ' '); do
+            compute=
+            [ "$type" != f32 ] || compute='--compute tf32'
+            echo "5-$type-$part auto --type $type $compute --shape 97x89x83 --count $share --max-size ${LARGEST:-2100} --seed $((seed * 1000 + part))"
+        done
+    done
+}
+run_random() {
+    bad=0
+    random_list | all_at_once verify || bad=1
+    {
+        echo "random: shapes of up to ${LARGEST:-2100} a side, what the planner takes"
+        join_rows "$scratch"/5-*.csv
+        echo
+    } >"$scratch/checks-3-random"
+    return $bad
+}
+
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+
+# sanitize TOOL: short products of every kernel. Shapes are whole tiles, ragged ones and a single column.
+sanitize() (
+    set -f # the patterns are the command's
+    # shellcheck disable=SC2046,SC2086
+    "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify $(printf '%s_* ' $families) --device "$device" \
+        --type $types,bf16,i8 --shape 128x128x16,129x131x33,70x1x50 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet \
+        >"$scratch/$1" 2>&1
+    status=$?
+    {
+        echo "compute-sanitizer --tool $1, $families: exit status $status"
+        grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|Error:|Warning:' "$scratch/$1" | sort | uniq -c | head -n 20
+    } >"$scratch/checks-2-$1"
+    echo $status >"$scratch/$1.status"
+)
+
+# One after the other they would take minutes, and mostly of the host's time.
+run_sanitize() {
+    if [ -z "$sanitizer" ]; then
+        echo "skipped      sanitize: compute-sanitizer is not here; it comes with the CUDA toolkit"
+        echo "compute-sanitizer: not found, nothing was sanitized" >"$scratch/checks-2-sanitize"
+        return
+    fi
+    for tool in memcheck racecheck synccheck initcheck; do sanitize $tool & done
+    wait
+    for tool in memcheck racecheck synccheck initcheck; do
+        step "$tool" sh -c '[ "$(cat "$1.status")" = 0 ] || { tail -n 15 "$1"; exit 1; }' - "$scratch/$tool"
+    done
+}
+
+write_checks() {
+    cat "$scratch"/checks-* >"$scratch/found" 2>/dev/null || return 0
+    {
+        echo "$model, $("$tessera" --version), $(date -u +%Y-%m-%d)"
+        echo
+        cat "$scratch/found"
+    } >"$out/checks.txt"
+}
