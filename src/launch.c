@@ -131,13 +131,9 @@ static int64_t at_most(int64_t value, int64_t most) {
     return value < most ? value : most;
 }
 
-static int64_t pieces(int64_t length, int64_t piece) {
-    return (length + piece - 1) / piece;
-}
-
 int64_t launch_tiles(const launch_shape *shape, const problem *run) {
-    return pieces(run->m, shape->tile_rows) * pieces(run->n, shape->tile_cols) *
-           pieces(run->batch.count, shape->products);
+    return launch_pieces(run->m, shape->tile_rows) * launch_pieces(run->n, shape->tile_cols) *
+           launch_pieces(run->batch.count, shape->products);
 }
 
 static void set_scalar(tess_type acc, double value, void *slot) {
@@ -196,16 +192,16 @@ int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]) {
     args->b = (const char *)args->b + (product * args->batch_b + col * args->b_step) * walk->size_in;
     args->c =
         (char *)args->c + (product * args->batch_c + row * args->ldc + col * args->c_step) * walk->size_out;
-    grid[0] = (unsigned)pieces(args->n, walk->shape.tile_cols);
-    grid[1] = (unsigned)pieces(args->m, walk->shape.tile_rows);
+    grid[0] = (unsigned)launch_pieces(args->n, walk->shape.tile_cols);
+    grid[1] = (unsigned)launch_pieces(args->m, walk->shape.tile_rows);
     args->count = (int32_t)at_most(walk->batch - product, (int64_t)MOST_GRID_Z * walk->shape.products);
-    grid[2] = (unsigned)pieces(args->count, walk->shape.products);
+    grid[2] = (unsigned)launch_pieces(args->count, walk->shape.products);
     advance(walk);
     return 1;
 }
 
 static int64_t whole(int64_t blocks, int64_t cluster) {
-    return pieces(blocks, cluster) * cluster;
+    return launch_pieces(blocks, cluster) * cluster;
 }
 
 int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles) {

@@ -64,6 +64,11 @@ typedef struct launch_walk {
 void launch_begin(launch_walk *walk, const problem *run, const operands *data, launch_shape shape);
 int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]);
 
+/* How many pieces of that size a length has; the last may be shorter. */
+static inline int64_t launch_pieces(int64_t length, int64_t piece) {
+    return (length + piece - 1) / piece;
+}
+
 /* The blocks of all launches, each with a tile of its products. */
 int64_t launch_tiles(const launch_shape *shape, const problem *run);
 

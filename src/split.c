@@ -33,10 +33,6 @@ static int64_t at_most(int64_t value, int64_t most) {
     return value < most ? value : most;
 }
 
-static int64_t pieces(int64_t size, int64_t piece) {
-    return (size + piece - 1) / piece;
-}
-
 /* ---- The workspace ---- */
 
 typedef struct layout {
@@ -48,14 +44,14 @@ static int64_t lines_of(int64_t lines, int64_t count, int64_t stride) {
 }
 
 static int64_t rounded(int64_t bytes) {
-    return pieces(bytes, UNIT) * UNIT;
+    return launch_pieces(bytes, UNIT) * UNIT;
 }
 
 static layout layout_of(const problem *run) {
     layout l;
     int64_t lines_a = lines_of(run->m, run->batch.count, run->batch.stride_a),
             lines_b = lines_of(run->n, run->batch.count, run->batch.stride_b),
-            line = pieces(run->k, SPLIT_DEPTH) * SPLIT_CHUNK * (int64_t)sizeof(uint16_t),
+            line = launch_pieces(run->k, SPLIT_DEPTH) * SPLIT_CHUNK * (int64_t)sizeof(uint16_t),
             undo = 2 * (int64_t)sizeof(float);
     l.undo_a = rounded((1 + MOST_STRIPS + MOST_LINES) * (int64_t)sizeof(int32_t));
     l.undo_b = l.undo_a + rounded((lines_a + SPARE_LINES) * undo);
@@ -122,7 +118,8 @@ static int32_t lines_together(int64_t k) {
 
 /* Elements of k that each block of a cluster has of a strip, if it can hold them. */
 static int32_t rows_of_strip(int64_t k, int cluster) {
-    int64_t each = pieces(pieces(k, SPLIT_DEPTH) * SPLIT_DEPTH, (int64_t)cluster * STRIP) * STRIP;
+    int64_t each =
+        launch_pieces(launch_pieces(k, SPLIT_DEPTH) * SPLIT_DEPTH, (int64_t)cluster * STRIP) * STRIP;
     return each <= MOST_ROWS ? (int32_t)each : PACK_ROWS;
 }
 
@@ -152,11 +149,11 @@ static void place_parts(split_arguments *s, const layout *l, char *workspace) {
 }
 
 static int64_t strips_of(const split_side *side) {
-    return side->together > 0 ? 0 : pieces(side->lines, STRIP) * side->products;
+    return side->together > 0 ? 0 : launch_pieces(side->lines, STRIP) * side->products;
 }
 
 static int64_t line_groups_of(const split_side *side) {
-    return side->together > 0 ? pieces(side->lines, side->together) * side->products : 0;
+    return side->together > 0 ? launch_pieces(side->lines, side->together) * side->products : 0;
 }
 
 /* Of split_prepare, for what is not kept. Whole clusters, though those for lines do not work together. */
@@ -164,7 +161,7 @@ static void set_blocks(split_arguments *s, int cluster) {
     int64_t strips = (s->a.kept ? 0 : strips_of(&s->a)) + (s->b.kept ? 0 : strips_of(&s->b)),
             lines = (s->a.kept ? 0 : line_groups_of(&s->a)) + (s->b.kept ? 0 : line_groups_of(&s->b));
     s->strip_blocks = (int32_t)at_most(strips * cluster, MOST_STRIPS);
-    s->blocks = s->strip_blocks + (int32_t)at_most(pieces(lines, cluster) * cluster, MOST_LINES);
+    s->blocks = s->strip_blocks + (int32_t)at_most(launch_pieces(lines, cluster) * cluster, MOST_LINES);
 }
 
 split_arguments split_arguments_of(const problem *run, const operands *data, const kernel_row *kernel,
@@ -211,7 +208,7 @@ static tess_status launch_helper(const product_target *target, const product_lau
 }
 
 static int64_t pack_units(const split_side *side, int64_t k) {
-    return line_groups_of(side) + strips_of(side) * pieces(k, PACK_ROWS);
+    return line_groups_of(side) + strips_of(side) * launch_pieces(k, PACK_ROWS);
 }
 
 /* Whether split_prepare writes its parts too. */
@@ -224,7 +221,7 @@ static int is_held(const split_side *side, int64_t k, int cluster) {
 static tess_status launch_product(const product_target *target, product_launch *launch, const problem *run,
                                   const split_arguments *s, sentence *why) {
     const launch_shape *shape = &launch->shape;
-    int64_t line = pieces(run->k, SPLIT_DEPTH) * SPLIT_CHUNK;
+    int64_t line = launch_pieces(run->k, SPLIT_DEPTH) * SPLIT_CHUNK;
     launch_gemm g = {.a = s->a.parts,
                      .b = s->b.parts,
                      .c = s->c,
@@ -245,8 +242,8 @@ static tess_status launch_product(const product_target *target, product_launch *
                      .beta.f = s->beta};
     launch->arguments = launch->row->box ? (const void *)&g : s;
     launch->split = s;
-    launch->grid[0] = (unsigned)pieces(run->n, shape->tile_cols);
-    launch->grid[1] = (unsigned)pieces(run->m, shape->tile_rows);
+    launch->grid[0] = (unsigned)launch_pieces(run->n, shape->tile_cols);
+    launch->grid[1] = (unsigned)launch_pieces(run->m, shape->tile_rows);
     launch->grid[2] = (unsigned)run->batch.count;
     return target->launch(target->self, launch, why);
 }
@@ -282,7 +279,7 @@ tess_status split_run(const product_target *target, product_launch *launch, cons
                       const operands *data, char *workspace, sentence *why) {
     split_arguments s =
         split_arguments_of(run, data, launch->row, target->clusters ? SPLIT_CLUSTER : 1, workspace);
-    int64_t tiles = pieces(run->m, TILE_EDGE) * pieces(run->n, TILE_EDGE) * run->batch.count;
+    int64_t tiles = launch_pieces(run->m, TILE_EDGE) * launch_pieces(run->n, TILE_EDGE) * run->batch.count;
     if (!workspace)
         return launch_helper(target, launch, "split_multiply", &s, at_most(tiles, MOST_MULTIPLY), 0, why);
     TRY(write_parts(target, launch, &s, why));
