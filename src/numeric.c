@@ -105,6 +105,23 @@ double numeric_load(tess_type type, const void *element) {
     return (double)NAN;
 }
 
+#define LOAD_LINE(element, convert)                                    \
+    for (int64_t i = 0; i < count; i++) {                              \
+        to[i] = (double)convert(((const element *)first)[i * stride]); \
+    }                                                                  \
+    break
+
+void numeric_load_line(tess_type type, const void *first, int64_t stride, int64_t count, double *to) {
+    switch (type) {
+    case TESS_F32: LOAD_LINE(float, );
+    case TESS_F64: LOAD_LINE(double, );
+    case TESS_F16: LOAD_LINE(uint16_t, numeric_from_f16);
+    case TESS_BF16: LOAD_LINE(uint16_t, numeric_from_bf16);
+    case TESS_I32: LOAD_LINE(int32_t, );
+    case TESS_I8: LOAD_LINE(int8_t, );
+    }
+}
+
 void numeric_store(tess_type type, void *element, double value) {
     switch (type) {
     case TESS_F32: *(float *)element = (float)value; break;

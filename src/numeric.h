@@ -29,6 +29,8 @@ double numeric_underflow(tess_type type);
 /* One element as double, exactly; and back, rounded once. Integer types take the low bits of the integer
  * nearest to `value`, which must lie within ±2^63. */
 double numeric_load(tess_type type, const void *element);
+/* `count` of them, so many elements apart. */
+void numeric_load_line(tess_type type, const void *first, int64_t stride, int64_t count, double *to);
 void numeric_store(tess_type type, void *element, double value);
 
 static inline uint32_t numeric_bits(float value) {

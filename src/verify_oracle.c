@@ -49,7 +49,7 @@ void verify_element(verdict *v, int64_t row, int64_t col, double got, double wan
 
 /* Sums of ROWS rows and COLS columns at a time, from DEPTH elements of k at a time, which are converted once for all of
  * them. GROUP neighbours in a row of C stay in registers meanwhile. */
-enum { ROWS = 64, COLS = 64, DEPTH = 96, GROUP = 16 };
+enum { ROWS = 64, COLS = 128, DEPTH = 96, GROUP = 16 };
 
 struct oracle {
     double a[ROWS][DEPTH], b[DEPTH][COLS];                   /* pieces of A and B */
@@ -66,27 +66,37 @@ tess_status verify_make_oracle(oracle **o, sentence *why) {
     return status_fail(why, TESS_ERROR_MEMORY, "no memory for the oracle's sums (%zu bytes)", sizeof **o);
 }
 
+/* Vectors as wide as registers are: sums in arrays of numbers would be kept in memory. */
+#if defined(__x86_64__)
+enum { WIDTH = 4 };
+#else
+enum { WIDTH = 2 };
+#endif
+typedef double vector __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+typedef int64_t vector_bits __attribute__((vector_size(8 * WIDTH)));
+
+/* Compiled where it is called from, for the machine that is compiled for there. */
+#define HERE static inline __attribute__((always_inline))
+
 /* GROUP sums of row i from column `col` on; some may lie beyond the last, and are not looked at. Products of two f32 (or
  * narrower) are exact in f64, so plain sums err by k·2^-53, far below what is allowed. */
-static void add_group(oracle *o, int64_t i, int64_t col, int64_t depth) {
-    double sum[GROUP], scale[GROUP];
-    memcpy(sum, &o->sum[i][col], sizeof sum);
-    memcpy(scale, &o->scale[i][col], sizeof scale);
+HERE void add_group(oracle *o, int64_t i, int64_t col, int64_t depth) {
+    vector *sums = (vector *)&o->sum[i][col], *scales = (vector *)&o->scale[i][col], sum[GROUP / WIDTH],
+           scale[GROUP / WIDTH];
+    for (int j = 0; j < GROUP / WIDTH; j++) sum[j] = sums[j], scale[j] = scales[j];
     for (int64_t p = 0; p < depth; p++) {
-        double a = o->a[i][p];
-        const double *b = &o->b[p][col];
-        for (int j = 0; j < GROUP; j++) {
-            double product = a * b[j];
+        const vector *b = (const vector *)&o->b[p][col];
+        for (int j = 0; j < GROUP / WIDTH; j++) {
+            vector product = o->a[i][p] * b[j];
             sum[j] += product;
-            scale[j] += fabs(product);
+            scale[j] += (vector)((vector_bits)product & INT64_MAX); /* without its sign */
         }
     }
-    memcpy(&o->sum[i][col], sum, sizeof sum);
-    memcpy(&o->scale[i][col], scale, sizeof scale);
+    for (int j = 0; j < GROUP / WIDTH; j++) sums[j] = sum[j], scales[j] = scale[j];
 }
 
 /* For f64: sums and, apart, all that their roundings took (Ogita, Rump and Oishi, 2005: as if in twice f64). */
-static void add_twice(oracle *o, int64_t i, int64_t cols, int64_t depth) {
+HERE void add_twice(oracle *o, int64_t i, int64_t cols, int64_t depth) {
     for (int64_t p = 0; p < depth; p++) {
         double a = o->a[i][p];
         for (int64_t j = 0; j < cols; j++) {
@@ -99,20 +109,37 @@ static void add_twice(oracle *o, int64_t i, int64_t cols, int64_t depth) {
     }
 }
 
-static void add_wrapped(oracle *o, int64_t i, int64_t cols, int64_t depth) {
+HERE void add_wrapped(oracle *o, int64_t i, int64_t cols, int64_t depth) {
     for (int64_t p = 0; p < depth; p++)
         for (int64_t j = 0; j < cols; j++) o->wrapped[i][j] += o->wrapped_a[i][p] * o->wrapped_b[p][j];
 }
 
-static void add_row(oracle *o, tess_type type, int64_t i, int64_t cols, int64_t depth) {
+HERE void add_any(oracle *o, tess_type type, int64_t rows, int64_t cols, int64_t depth) {
     if (numeric_is_integer(type)) {
-        add_wrapped(o, i, cols, depth);
+        for (int64_t i = 0; i < rows; i++) add_wrapped(o, i, cols, depth);
     } else if (type == TESS_F64) {
-        add_twice(o, i, cols, depth);
+        for (int64_t i = 0; i < rows; i++) add_twice(o, i, cols, depth);
     } else {
-        for (int64_t j = 0; j < cols; j += GROUP) add_group(o, i, j, depth);
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < cols; j += GROUP) add_group(o, i, j, depth);
     }
 }
+
+static void add_piece(oracle *o, tess_type type, int64_t rows, int64_t cols, int64_t depth) {
+    add_any(o, type, rows, cols, depth);
+}
+
+/* The same bits. Without AVX2 an x86-64 has no registers for all sums of a group, and calls a function for fma. */
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) static void add_piece_wide(oracle *o, tess_type type, int64_t rows,
+                                                               int64_t cols, int64_t depth) {
+    add_any(o, type, rows, cols, depth);
+}
+#define WIDE (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#else
+#define add_piece_wide add_piece
+#define WIDE           0
+#endif
 
 /* Judges one row, whose sums are complete. */
 static void judge_row(verdict *v, int64_t row, int64_t col, int64_t cols, const oracle *o, int64_t at) {
@@ -145,15 +172,11 @@ static void judge_row(verdict *v, int64_t row, int64_t col, int64_t cols, const 
 /* A piece of A or B, converted. */
 static void load_piece(const tess_matrix *M, int64_t row, int64_t rows, int64_t col, int64_t cols, double *to,
                        uint32_t *wrapped, int64_t pitch) {
-    int is_integer = numeric_is_integer(M->type);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++) {
-            double value = numeric_load(M->type, matrix_at(M, row + i, col + j));
-            if (is_integer)
-                wrapped[i * pitch + j] = (uint32_t)(int64_t)value;
-            else
-                to[i * pitch + j] = value;
-        }
+    for (int64_t i = 0; i < rows; i++) {
+        numeric_load_line(M->type, matrix_at(M, row + i, col), M->col_stride, cols, to + i * pitch);
+        if (numeric_is_integer(M->type))
+            for (int64_t j = 0; j < cols; j++) wrapped[i * pitch + j] = (uint32_t)(int64_t)to[i * pitch + j];
+    }
 }
 
 /* At most ROWS rows and COLS columns. */
@@ -166,7 +189,7 @@ static void judge_block(verdict *v, oracle *o, int64_t row, int64_t rows, int64_
         int64_t depth = v->A->cols - p < DEPTH ? v->A->cols - p : DEPTH;
         load_piece(v->A, row, rows, p, depth, o->a[0], o->wrapped_a[0], DEPTH);
         load_piece(v->B, p, depth, col, cols, o->b[0], o->wrapped_b[0], COLS);
-        for (int64_t i = 0; i < rows; i++) add_row(o, v->A->type, i, cols, depth);
+        (WIDE ? add_piece_wide : add_piece)(o, v->A->type, rows, cols, depth);
     }
     for (int64_t i = 0; i < rows; i++) judge_row(v, row + i, col, cols, o, i);
 }
