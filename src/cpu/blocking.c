@@ -5,17 +5,17 @@ static int64_t magnitude(int64_t value) {
     return value < 0 ? -value : value;
 }
 
-oriented blocking_orient(const problem *what) {
+static oriented orient(const problem *what, int transposed) {
     const isa_product *product = &isa_current()->products[what->in];
     oriented o = {.micro = product->micro,
                   .pack_a = product->pack_a,
                   .pack_b = product->pack_b,
                   .in = what->in,
                   .out = what->out,
-                  .acc = what->acc};
+                  .acc = what->acc,
+                  .transposed = transposed};
     o.k = what->k;
-    o.transposed = magnitude(what->c_row) < magnitude(what->c_col);
-    if (o.transposed) {
+    if (transposed) {
         o.m = what->n, o.n = what->m;
         o.a_row = what->b_col, o.a_col = what->b_row;
         o.b_row = what->a_col, o.b_col = what->a_row;
@@ -27,6 +27,20 @@ oriented blocking_orient(const problem *what) {
         o.c_row = what->c_row, o.c_col = what->c_col;
     }
     return o;
+}
+
+oriented blocking_orient(const problem *what) {
+    return orient(what, magnitude(what->c_row) < magnitude(what->c_col));
+}
+
+/* Elements of C with what its last tiles have beyond it. */
+static double tiled(const oriented *o) {
+    return (double)blocking_round_up(o->m, o->micro->mr) * (double)blocking_round_up(o->n, o->micro->nr);
+}
+
+oriented blocking_orient_tight(const problem *what) {
+    oriented o = blocking_orient(what), other = orient(what, !o.transposed);
+    return tiled(&other) < 0.8 * tiled(&o) ? other : o;
 }
 
 static int64_t clamp(int64_t value, int64_t least, int64_t most) {

@@ -15,6 +15,8 @@ typedef struct oriented {
     int transposed;
 } oriented;
 oriented blocking_orient(const problem *what);
+/* The other way round where that fits tiles a good deal better: a C of 16 columns is two thirds of two tiles of 12. */
+oriented blocking_orient_tight(const problem *what);
 
 /* Default block sizes for this machine's caches: depth, rows of A a core works on at once, and rows of A and
  * columns of B that are packed together. */

@@ -52,7 +52,7 @@ static part_sizes sizes_of(const oriented *o, const plan *decided) {
 
 static tess_status prepare(plan *decided, sentence *why) {
     (void)why;
-    oriented o = blocking_orient(&decided->what);
+    oriented o = blocking_orient_tight(&decided->what);
     block_sizes defaults = blocking_defaults(&o);
     if (!decided->params[KC]) decided->params[KC] = defaults.kc;
     if (!decided->params[MC]) decided->params[MC] = defaults.mc;
@@ -66,7 +66,7 @@ static int64_t teams_of(const plan *decided, int threads) {
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
-    oriented o = blocking_orient(&decided->what);
+    oriented o = blocking_orient_tight(&decided->what);
     part_sizes sizes = sizes_of(&o, decided);
     return (sizes.a + sizes.b + sizes.sums) * (size_t)teams_of(decided, threads);
 }
@@ -182,7 +182,7 @@ static void multiply_product(team *t, const cpu_product *product) {
 static void run(cpu_job *job, int thread) {
     const plan *decided = job->decided;
     int alone = teams_of(decided, job->threads) > 1;
-    team t = {.o = blocking_orient(&decided->what),
+    team t = {.o = blocking_orient_tight(&decided->what),
               .workers = job->workers,
               .threads = alone ? 1 : job->threads};
     part_sizes sizes = sizes_of(&t.o, decided);

@@ -1,13 +1,16 @@
 /* Packing one input type into panels of the type of its sums (each_type.h). `width` is a constant in each
  * call of the inlined functions, so that the copy of one step is unrolled. */
 
-/* `rows` rows of the source, through all panels. */
-static inline __attribute__((always_inline)) void TYPED(pack_few_rows)(const IN *data, int64_t deep,
+/* `rows` rows of the source, through all panels. Told that source and panels are apart (restrict), compilers copy vectors. */
+static inline __attribute__((always_inline)) void TYPED(pack_few_rows)(const IN *restrict data, int64_t deep,
                                                                        int64_t depth, int width,
-                                                                       int64_t panels, int rows, SUM *out) {
+                                                                       int64_t panels, int rows,
+                                                                       SUM *restrict out) {
     for (int64_t panel = 0; panel < panels; panel++, data += width, out += width * depth)
-        for (int q = 0; q < rows; q++)
+        for (int q = 0; q < rows; q++) {
+            __builtin_prefetch(data + (q + rows) * deep, 0, 2); /* of the next rows */
             for (int i = 0; i < width; i++) out[q * width + i] = LOAD(data[q * deep + i]);
+        }
 }
 
 /* All panels at once, FEW rows of the source at a time: they are read as they lie in memory, no line twice, and
@@ -23,7 +26,8 @@ TYPED(pack_rows)(const IN *data, int64_t deep, int64_t depth, int width, int64_t
 }
 
 /* LINE steps of one panel whose depth lies in order. A whole cache line of each row is used at once: rows a
- * power of two apart drive each other's lines out of the cache. The last block may overlap the one before. */
+ * power of two apart drive each other's lines out of the cache; so what is fetched ahead goes to the second level. The last
+ * block may overlap the one before. */
 static inline __attribute__((always_inline)) void TYPED(pack_line)(const IN *data, int64_t along, int width,
                                                                    int line, SUM *out) {
 #if BYTES == 4
@@ -35,6 +39,7 @@ static inline __attribute__((always_inline)) void TYPED(pack_line)(const IN *dat
     enum { SIDE = 16 / BYTES };
     for (int i = 0; i < width; i += SIDE) {
         int row = i + SIDE <= width ? i : width - SIDE;
+        for (int q = 0; q < SIDE; q++) __builtin_prefetch(data + (row + q) * along + 2 * line, 0, 2);
         for (int q = 0; q < line; q += SIDE)
             TRANSPOSE_BLOCK(data + row * along + q, along, out + q * width + row, width);
     }
