@@ -493,7 +493,9 @@ TESS_API tess_status tess_fill(const tess_matrix *M, tess_fill_kind kind, double
 TESS_API int64_t tess_exact_range(tess_type type, int64_t k, double alpha, double beta);
 
 typedef enum tess_check_method {
-    TESS_CHECK_AUTO = 0,   /* the oracle up to about 10^9 multiply-adds (f64: a quarter), else the checksum */
+    /* The oracle up to about 10^9 multiply-adds (f64: a quarter of that; integers that add up exactly: 3·10^7), else the
+     * checksum. */
+    TESS_CHECK_AUTO = 0,
     TESS_CHECK_ORACLE = 1, /* every element against a product accumulated in at least f64 */
     TESS_CHECK_CHECKSUM =
         2,               /* C*x against alpha*A*(B*x) + beta*C0*x for random signs x, and sampled elements */

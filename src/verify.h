@@ -30,6 +30,8 @@ tess_status verify_make_oracle(oracle **o, sentence *why);
 
 /* Every element of rows [row, row+rows) × columns [col, col+cols). */
 void verify_by_oracle(verdict *v, oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols);
+/* Whether the checksum sees every wrong element: it takes integers throughout, and a C that holds the sums unrounded. */
+int verify_can_be_exact(const verdict *v);
 /* Every row by a random vector, and some elements. */
 tess_status verify_by_checksum(verdict *v, uint64_t seed, sentence *why);
 

@@ -127,14 +127,13 @@ static tess_status check_rows_exactly(verdict *v, uint64_t seed, sentence *why) 
     return TESS_OK;
 }
 
-/* The exact sums need integers throughout, and a C that holds the sums without rounding. */
-static int can_be_exact(const verdict *v) {
+int verify_can_be_exact(const verdict *v) {
     tess_type acc = numeric_accumulator(v->A->type);
     return v->exact && tess_type_size(v->C->type) >= tess_type_size(acc) && v->alpha == floor(v->alpha) &&
            v->beta == floor(v->beta) && fabs(v->alpha) <= 0x1p53 && fabs(v->beta) <= 0x1p53;
 }
 
 tess_status verify_by_checksum(verdict *v, uint64_t seed, sentence *why) {
-    TRY(can_be_exact(v) ? check_rows_exactly(v, seed, why) : check_rows(v, seed, why));
+    TRY(verify_can_be_exact(v) ? check_rows_exactly(v, seed, why) : check_rows(v, seed, why));
     return check_samples(v, ~seed, why);
 }
