@@ -2,9 +2,19 @@
 # many commands run at once. gpu.sh sources it, and has set $build, $tessera, $device, $seed, $families, $types,
 # $tensor_types, $scratch, $out and $model.
 
-run_test() { TESSERA_DEVICE=$device "$build/tests/tests" gpu; }
-
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+
+# Each test is a process, as many at once as there are cores: most of their time is the compiler's.
+run_test() {
+    TESSERA_DEVICE=$device "$build/tests/tests" --list gpu >"$scratch/tests" || return 1
+    : >"$scratch/bad"
+    TESSERA_DEVICE=$device xargs -P "$cores" -L 1 sh -c '"$0" "$2" >"$1/$2.said" 2>&1 || echo "$2" >>"$1/bad"' \
+        "$build/tests/tests" "$scratch" <"$scratch/tests"
+    for name in $(cat "$scratch/bad"); do tail -n 5 "$scratch/$name.said"; done
+    echo "test: $(grep -c . "$scratch/tests") tests, $(grep -c . "$scratch/bad") failed" | tee "$scratch/checks-0-test"
+    echo >>"$scratch/checks-0-test"
+    [ ! -s "$scratch/bad" ]
+}
 
 # all_at_once VERB: every line read is a name and the arguments of `tessera VERB`; as many run at once as there are cores. What each
 # says goes to $scratch/NAME.said, its rows to $scratch/NAME.csv; the names of those that fail to $scratch/bad.
@@ -47,6 +57,7 @@ verify_tensor() {
         mma_07_raster) list=$tensor_types count=100 most=700 seeds="$seed 2 3 4 5" ;;
         mma_08_f64) list=f64 count=100 most=700 seeds="$seed 2 3" ;;
         wgmma_06_turns | wgmma_07_fitted) list=$tensor_types count=100 most=700 seeds=$seed ;;
+        wgmma_08_registers) list=f32 count=100 most=700 seeds=$seed ;;
         *) list=bf16,i8,f32 count=16 most=200 seeds=$seed ;;
         esac
         for type in $(echo $list | tr ',' ' '); do
@@ -91,6 +102,9 @@ verify_list() {
     if has_family wgmma && is_hopper; then
         for params in BM=64,BN=128,STAGES=8,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=0,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2; do
             echo "4-wgmma_07_fitted:$params wgmma_07_fitted --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
+        done
+        for params in CN=2 TURN=0 BM=192,BN=192,TURN=0,BOXES=1 BM=192,TURN=0,CN=2 BM=128,STAGES=6,TURN=0,CN=2 BM=64,STAGES=8,TURN=0 BM=64,BN=64,STAGES=8,TURN=0; do
+            echo "4-wgmma_08_registers:$params wgmma_08_registers --params $params --type f32 --count 24 --max-size 600 --seed $seed"
         done
     fi
 }
