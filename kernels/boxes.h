@@ -1,5 +1,6 @@
 /* boxes.h: how a warp's part of C leaves through shared memory: a kernel for Hopper says #include "boxes.h" where it has
- * defined place (row, col, product of a tile), BN, BOXES, STORE, LINE, BOX and BOX_COLS. A box is 16 rows of 128 bytes. */
+ * defined place (row, col, product of a tile), BM, BN, BOXES, STORE, LINE, BOX and BOX_COLS. A box is rows of 128 bytes: 16
+ * that one warp fills, whose boxes lie side by side; or, with TURNED_SUMS, 32 that two warps fill, below one another. */
 #ifndef BOXES_H
 #define BOXES_H
 
@@ -31,7 +32,30 @@ DEVICE unsigned round_pair(float low, float high) {
 }
 #endif
 
-/* A warp's part of C goes through boxes of 16 rows. */
+/* A warp whose sums lie as C does has columns 2*(lane % 4) and the next of every 8, in rows lane / 4 and 8 further on. Where
+ * rows and columns are the other way round (TURNED_SUMS), it has 16 of the 32 columns of a box. */
+#ifndef TURNED_SUMS
+#define TURNED_SUMS 0
+#endif
+enum {
+    TEAM = TURNED_SUMS ? 64 : 32, /* threads that fill a box */
+    BOX_ROWS = BOX / LINE,
+    BOX_SUMS = BOX_ROWS * BOX_COLS / TEAM,
+    TILE_BOXES = TURNED_SUMS ? BM / BOX_ROWS : BN / BOX_COLS,
+    TILE_SUMS = TILE_BOXES * BOX_SUMS
+};
+
+DEVICE void team_wait(void) {
+    if (TEAM == 32)
+        __syncwarp();
+    else
+        named_wait(2 + threadIdx.x / TEAM, TEAM); /* 4 and on: the first 128 threads fill none */
+}
+DEVICE int leads_team(void) {
+    return threadIdx.x % TEAM == 0;
+}
+
+/* A team's part of C goes through boxes. */
 typedef struct output {
     const tma_gemm *all;
     place at;            /* its first row and column */
@@ -46,12 +70,23 @@ DEVICE unsigned in_box(unsigned box, int row, int col) {
     return box + row * LINE + ((byte / 16 ^ row % 8) * 16) + byte % 16;
 }
 
-/* What C was, for the box that begins `col` columns on. Lane 0 asks for it ahead of time where TMA can bring it. */
-DEVICE void ask_for_old(const output *o, int col) {
-    unsigned slot = col / BOX_COLS % BOXES;
-    if (!STORE || o->all->g.beta.value == 0 || threadIdx.x % 32 != 0) return;
+/* Where a team's box begins. */
+DEVICE place place_of_box(const output *o, int number) {
+    place p = o->at;
+    if (TURNED_SUMS)
+        p.row += number * BOX_ROWS;
+    else
+        p.col += number * BOX_COLS;
+    return p;
+}
+
+/* What C was, for that box. One thread asks for it ahead of time where TMA can bring it. */
+DEVICE void ask_for_old(const output *o, int number) {
+    unsigned slot = number % BOXES;
+    place p = place_of_box(o, number);
+    if (!STORE || o->all->g.beta.value == 0 || !leads_team()) return;
     barrier_expect(o->old + 8 * slot, BOX);
-    tma_load(o->boxes + slot * BOX, &o->all->c, o->at.col + col, o->at.row, o->product, o->old + 8 * slot);
+    tma_load(o->boxes + slot * BOX, &o->all->c, p.col, p.row, o->product, o->old + 8 * slot);
 }
 
 /* From one element of a row of C to the next; a kernel that takes any strides says otherwise. */
@@ -59,13 +94,15 @@ DEVICE void ask_for_old(const output *o, int col) {
 #define C_STEP(g) 1
 #endif
 
-/* The box's elements of C one by one: to it, or from it. `out` is a constant. */
-DEVICE void copy_box(const output *o, unsigned box, int col, int out) {
+/* The box's elements of C one by one: to it, or from it; a warp copies 16 rows. `out` is a constant. */
+DEVICE void copy_box(const output *o, unsigned box, int number, int out) {
     const gemm *g = &o->all->g;
-    int lane = threadIdx.x % 32, rows = g->m - o->at.row, cols = g->n - o->at.col - col;
-    out_t *c = g->c + o->at.product * g->batch_c + o->at.row * g->ldc + (o->at.col + col) * C_STEP(g);
-    UNROLL_BY(4)
-    for (int row = 0; row < 16; row++) {
+    const place p = place_of_box(o, number);
+    int lane = threadIdx.x % 32, rows = g->m - p.row, cols = g->n - p.col,
+        first = threadIdx.x % TEAM / 32 * 16;
+    out_t *c = g->c + p.product * g->batch_c + p.row * g->ldc + p.col * C_STEP(g);
+    UNROLL_BY(TURNED_SUMS ? 2 : 4) /* beside turned sums registers are few */
+    for (int row = first; row < first + 16; row++) {
         UNROLL
         for (int x = lane; x < BOX_COLS; x += 32) {
             out_t *slot = (out_t *)__cvta_shared_to_generic(in_box(box, row, x));
@@ -80,22 +117,37 @@ DEVICE void copy_box(const output *o, unsigned box, int col, int out) {
 }
 
 /* A box that may be written, or (`reads`, a constant) that has what C was. */
-DEVICE void await_box(output *o, unsigned box, int col, int reads) {
-    int slot = col / BOX_COLS % BOXES;
+DEVICE void await_box(output *o, unsigned box, int number, int reads) {
+    int slot = number % BOXES;
     if (!STORE) {
-        __syncwarp();
-        if (reads) copy_box(o, box, col, 0);
+        team_wait();
+        if (reads) copy_box(o, box, number, 0);
     } else if (reads) {
         barrier_wait(o->old + 8 * slot, o->parity >> slot & 1);
         o->parity ^= 1u << slot;
-    } else if (threadIdx.x % 32 == 0) {
+    } else if (leads_team()) {
         tma_wait_read(BOXES - 1);
     }
-    __syncwarp();
+    team_wait();
 }
 
-/* alpha and beta are applied to the sums of a box, and the results take the place of what C was. A lane has sums of
- * rows lane / 4 and 8 further on. */
+/* alpha and beta are applied to the sums of a box, and the results take the place of what C was. */
+#if TURNED_SUMS
+DEVICE out_t *turned_place(unsigned box, int sum) {
+    int lane = threadIdx.x % 32, row = sum / 4 * 8 + lane % 4 * 2 + sum % 2,
+        col = turned_column(lane / 4 + sum / 2 % 2 * 8);
+    return (out_t *)__cvta_shared_to_generic(in_box(box, row, col));
+}
+DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
+    out_t old[BOX_SUMS];
+    UNROLL
+    for (int i = 0; i < BOX_SUMS; i++)
+        if (reads) old[i] = *turned_place(box, i);
+    UNROLL
+    for (int i = 0; i < BOX_SUMS; i++)
+        *turned_place(box, i) = reads ? scaled(g, sums[i], &old[i]) : TIMES(g->alpha.value, sums[i]);
+}
+#else
 DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
     int lane = threadIdx.x % 32, group = lane / 4, quad = lane % 4;
     UNROLL
@@ -125,22 +177,24 @@ DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
     }
 #endif
 }
+#endif
 
-DEVICE void write_boxes(output *o, acc_t sums[BN / 2], int reads) {
+DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], int reads) {
     UNROLL
-    for (int col = 0; col < BN; col += BOX_COLS) {
-        unsigned box = o->boxes + col / BOX_COLS % BOXES * BOX;
-        await_box(o, box, col, reads);
-        fill_box(&o->all->g, box, &sums[col / 2], reads);
+    for (int i = 0; i < TILE_BOXES; i++) {
+        unsigned box = o->boxes + i % BOXES * BOX;
+        place p = place_of_box(o, i);
+        await_box(o, box, i, reads);
+        fill_box(&o->all->g, box, &sums[i * BOX_SUMS], reads);
         if (STORE) fence_async();
-        __syncwarp();
+        team_wait();
         if (!STORE) {
-            copy_box(o, box, col, 1);
-        } else if (threadIdx.x % 32 == 0) {
-            tma_store(&o->all->c, box, o->at.col + col, o->at.row, o->product);
-            if (reads && col + BOXES * BOX_COLS < BN) {
+            copy_box(o, box, i, 1);
+        } else if (leads_team()) {
+            tma_store(&o->all->c, box, p.col, p.row, o->product);
+            if (reads && i + BOXES < TILE_BOXES) {
                 tma_wait_read(0);
-                ask_for_old(o, col + BOXES * BOX_COLS);
+                ask_for_old(o, i + BOXES);
             }
         }
     }
@@ -149,11 +203,11 @@ DEVICE void write_boxes(output *o, acc_t sums[BN / 2], int reads) {
 /* Before the products of a tile, and after them. */
 DEVICE void begin_boxes(const output *o) {
     if (!STORE || o->all->g.beta.value == 0) return;
-    if (threadIdx.x % 32 == 0) tma_wait_read(0);
+    if (leads_team()) tma_wait_read(0);
     UNROLL
-    for (int b = 0; b < BOXES && b * BOX_COLS < BN; b++) ask_for_old(o, b * BOX_COLS);
+    for (int i = 0; i < BOXES && i < TILE_BOXES; i++) ask_for_old(o, i);
 }
-DEVICE void write_tile(output *o, acc_t sums[BN / 2]) {
+DEVICE void write_tile(output *o, acc_t sums[TILE_SUMS]) {
     if (o->all->g.beta.value != 0)
         write_boxes(o, sums, 1);
     else
@@ -161,7 +215,7 @@ DEVICE void write_tile(output *o, acc_t sums[BN / 2]) {
 }
 /* Before the block leaves. */
 DEVICE void end_boxes(void) {
-    if (STORE && threadIdx.x % 32 == 0) tma_wait_all();
+    if (STORE && leads_team()) tma_wait_all();
 }
 
 #endif

@@ -3,7 +3,8 @@
  *
  *   barrier_*              barriers in shared memory that count arrivals and bytes; waits are for one of two phases
  *   tma_*                  copies of boxes, 128 bytes wide, between a matrix and shared memory; one thread asks
- *   wgmma_*, WGMMA         64×BN sums of four warps += A (64×32 bytes) * B (32 bytes×BN), both in shared memory
+ *   wgmma_*, WGMMA         64×BN sums of four warps += A (64×32 bytes) * B (32 bytes×BN), both in shared memory; WGMMA_HELD
+ *                          with A in registers. WGMMA_COLS, if the kernel defines it, instead of BN
  *   tile_of                which tile of C comes at which place in the order
  *
  * A tile in shared memory is lines of 128 bytes, their pieces of 16 swizzled as TMA writes and wgmma reads them: piece
@@ -16,6 +17,12 @@
 
 DEVICE unsigned shared_at(const void *memory) {
     return (unsigned)__cvta_generic_to_shared(memory);
+}
+
+DEVICE unsigned shared_word(unsigned address) {
+    unsigned word;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+    return word;
 }
 
 /* ---- Barriers ---- */
@@ -144,30 +151,42 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 #define WG_4(d, i)     WG_ONE(d, i), WG_ONE(d, (i) + 1), WG_ONE(d, (i) + 2), WG_ONE(d, (i) + 3)
 #define WG_16(d, i)    WG_4(d, i), WG_4(d, (i) + 4), WG_4(d, (i) + 8), WG_4(d, (i) + 12)
 #define WG_FIRST(d, i) WG_16(d, i), WG_16(d, (i) + 16)
-#if BN == 64
-#define WG_SUMS    WG_32
-#define WG_ALL(d)  WG_FIRST(d, 0)
-#define WG_OTHERS  "%32, %33, keep"
-#define WG_KEEP    "%34"
-#define WG_COLUMNS "n64"
-#elif BN == 128
-#define WG_SUMS    WG_64
-#define WG_ALL(d)  WG_FIRST(d, 0), WG_FIRST(d, 32)
-#define WG_OTHERS  "%64, %65, keep"
-#define WG_KEEP    "%66"
-#define WG_COLUMNS "n128"
-#elif BN == 192
-#define WG_SUMS    WG_96
-#define WG_ALL(d)  WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64)
-#define WG_OTHERS  "%96, %97, keep"
-#define WG_KEEP    "%98"
-#define WG_COLUMNS "n192"
+/* Columns of the sums. */
+#ifndef WGMMA_COLS
+#define WGMMA_COLS BN
+#endif
+#if WGMMA_COLS == 64
+#define WG_SUMS      WG_32
+#define WG_ALL(d)    WG_FIRST(d, 0)
+#define WG_OTHERS    "%32, %33, keep"
+#define WG_KEEP      "%34"
+#define WG_HELD      "{%32, %33, %34, %35}, %36, keep"
+#define WG_HELD_KEEP "%37"
+#define WG_COLUMNS   "n64"
+#elif WGMMA_COLS == 128
+#define WG_SUMS      WG_64
+#define WG_ALL(d)    WG_FIRST(d, 0), WG_FIRST(d, 32)
+#define WG_OTHERS    "%64, %65, keep"
+#define WG_KEEP      "%66"
+#define WG_HELD      "{%64, %65, %66, %67}, %68, keep"
+#define WG_HELD_KEEP "%69"
+#define WG_COLUMNS   "n128"
+#elif WGMMA_COLS == 192
+#define WG_SUMS      WG_96
+#define WG_ALL(d)    WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64)
+#define WG_OTHERS    "%96, %97, keep"
+#define WG_KEEP      "%98"
+#define WG_HELD      "{%96, %97, %98, %99}, %100, keep"
+#define WG_HELD_KEEP "%101"
+#define WG_COLUMNS   "n192"
 #else
-#define WG_SUMS    WG_128
-#define WG_ALL(d)  WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64), WG_FIRST(d, 96)
-#define WG_OTHERS  "%128, %129, keep"
-#define WG_KEEP    "%130"
-#define WG_COLUMNS "n256"
+#define WG_SUMS      WG_128
+#define WG_ALL(d)    WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64), WG_FIRST(d, 96)
+#define WG_OTHERS    "%128, %129, keep"
+#define WG_KEEP      "%130"
+#define WG_HELD      "{%128, %129, %130, %131}, %132, keep"
+#define WG_HELD_KEEP "%133"
+#define WG_COLUMNS   "n256"
 #endif
 #if defined(TYPE_F16) || defined(TYPE_F16_F32)
 #define WG_TYPES "k16.f32.f16.f16"
@@ -198,6 +217,15 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
                  "}, " WG_OTHERS WG_FLAGS(A_TURNED, B_TURNED) ";\n}"                 \
                  : WG_ALL(sums)                                                      \
                  : "l"(a), "l"(b), "r"(keep_sums))
+/* The same where A is in registers, four of every thread: of 32-bit elements lane l of warp w has row 16*w + l / 4 of step
+ * l % 4 along k, the row 8 further on, and both at step l % 4 + 4. They may be written after wgmma_wait alone, too. */
+#define WGMMA_HELD(sums, held, b, keep_sums)                                         \
+    asm volatile("{\n.reg .pred keep;\n"                                             \
+                 "setp.ne.b32 keep, " WG_HELD_KEEP ", 0;\n"                          \
+                 "wgmma.mma_async.sync.aligned.m64" WG_COLUMNS WG_TYPES " {" WG_SUMS \
+                 "}, " WG_HELD WG_FLAGS(0, 0) ";\n}"                                 \
+                 : WG_ALL(sums)                                                      \
+                 : "r"((held)[0]), "r"((held)[1]), "r"((held)[2]), "r"((held)[3]), "l"(b), "r"(keep_sums))
 /* Keeps the compiler from using sums before a wait. */
 #define WGMMA_PIN(sums) asm volatile("" : WG_ALL(sums)::"memory")
 

@@ -250,4 +250,16 @@ DEVICE unsigned short *parts_of(const split_side *side, long long number, int k)
     return side->parts + number * chunks_of(k) * 3 * DEPTH;
 }
 
+/* f16 carries the data if no line is wide; or if in every row of A and column of B so many elements are substantial that
+ * any two have a quarter of k in common where both are. */
+DEVICE int choose_way(const split *s, int room[THREADS]) {
+    int found = s->known, lacks;
+    for (int i = threadIdx.x; i < s->blocks; i += THREADS) found = join_found(found, s->state[1 + i]);
+    found = join_all_found(found, room);
+    lacks = (found >> LACK_A & 255) + (found >> LACK_B & 255);
+    if (found & FOUND_SPECIAL) return WAY_FMA;
+    if (s->least_way == WAY_FP16X3 && (!(found & FOUND_WIDE) || lacks <= MOST_LACK)) return WAY_FP16X3;
+    return found & FOUND_TINY ? WAY_FMA : WAY_BF16X6;
+}
+
 #endif

@@ -22,11 +22,13 @@ typedef struct split_side {
 
 typedef struct split {
     split_side a, b;
-    int *state; /* the way, then what every block of split_prepare found */
+    int *state; /* the way, what every block of split_prepare found, and two counters that it sets to 0 */
     int k, count;
     int strip_blocks, blocks; /* of split_prepare: those for strips come first */
     int least_way; /* the first that the kernel has: its parts are written before the way is known */
     int known;     /* what was found of lines whose parts are kept */
+    int packs; /* split_pack runs too, and decides on the way; 0: the product's kernel does both by itself */
+    int cluster; /* blocks of split_prepare that share a strip */
     float alpha, beta;
     float *c;
     long long c_row, c_col, batch_c;

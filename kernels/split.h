@@ -26,6 +26,8 @@ enum {
     BOX_COLS = LINE / 4
 };
 
+#include "parts.h"
+
 /* What such a kernel is passed (src/cuda/tensor_map.h has the same): a product whose A and B are their parts, and what
  * they were. */
 typedef struct split_gemm {
@@ -34,6 +36,82 @@ typedef struct split_gemm {
 } split_gemm;
 
 #include "walk.h"
+
+/* ---- The way, and parts written anew ---- */
+
+/* Lines of a unit, one for every eight threads, and chunks. */
+enum { UNIT_LINES = THREADS / 8, UNIT_CHUNKS = 4 };
+
+VECTOR_TYPE(four_words, unsigned, 4);
+
+/* Eight elements of a line, from `at` on, as three bf16 each. */
+DEVICE void pack_eight(const split_side *side, int product, int line, int at, int k) {
+    const float *from = line_of(side, product, line) + at * side->step;
+    unsigned short *to =
+        parts_of(side, number_of(side, product, line), k) + at / DEPTH * 3 * DEPTH + at % DEPTH;
+    four_words parts[3];
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        float x = at + 2 * i < k ? from[2 * i * side->step] : 0,
+              y = at + 2 * i + 1 < k ? from[(2 * i + 1) * side->step] : 0;
+        UNROLL
+        for (int p = 0; p < 3; p++) {
+            unsigned low = near_bf16(x), high = near_bf16(y);
+            parts[p].at[i] = low | high << 16;
+            x -= float_of_bits(low << 16);
+            y -= float_of_bits(high << 16);
+        }
+    }
+    UNROLL
+    for (int p = 0; p < 3; p++) *(four_words *)(to + p * DEPTH) = parts[p];
+}
+
+DEVICE int units_of(const split_side *side, int k) {
+    return groups_of(side, UNIT_LINES) * side->products * ((chunks_of(k) + UNIT_CHUNKS - 1) / UNIT_CHUNKS);
+}
+
+/* Neighbours of a warp read neighbours in memory, along k or across. */
+DEVICE void pack_unit(const split_side *side, int unit, int k) {
+    int steps = (chunks_of(k) + UNIT_CHUNKS - 1) / UNIT_CHUNKS, groups = groups_of(side, UNIT_LINES),
+        thread = threadIdx.x, along = side->together > 0,
+        line = unit / steps % groups * UNIT_LINES + (along ? thread / 8 : thread % UNIT_LINES),
+        at = unit % steps * UNIT_CHUNKS * DEPTH + (along ? thread % 8 : thread / UNIT_LINES) * 8;
+    for (int i = 0; i < UNIT_CHUNKS && line < side->lines && at < chunks_of(k) * DEPTH; i++, at += DEPTH)
+        pack_eight(side, unit / steps / groups, line, at, k);
+}
+
+/* The parts of both sides for bf16x6. Blocks take units until there are none left, and wait for those that others have
+ * taken: for blocks that run, however many do. */
+DEVICE void pack_again(const split *s, int *next) {
+    int *taken = s->state + 1 + s->blocks, *done = taken + 1;
+    int of_a = units_of(&s->a, s->k), all = of_a + units_of(&s->b, s->k);
+    for (;;) {
+        if (threadIdx.x == 0) *next = atomicAdd(taken, 1);
+        __syncthreads();
+        int unit = *next;
+        if (unit >= all) break;
+        pack_unit(unit < of_a ? &s->a : &s->b, unit < of_a ? unit : unit - of_a, s->k);
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0) atomicAdd(done, 1);
+    }
+    while (threadIdx.x == 0 && *(volatile int *)done < all) {
+    }
+    __threadfence();
+    asm volatile("fence.proxy.async;" ::: "memory"); /* TMA will read them */
+}
+
+/* Decided by split_pack; or here, by every block for itself, from what split_prepare found. */
+DEVICE int way_of(const split *s, int *memory) {
+    if (s->packs) return *(const volatile int *)s->state;
+    int way = choose_way(s, memory);
+    if (blockIdx.x == 0 && threadIdx.x == 0) s->state[0] = way;
+    __syncthreads();
+    if (way == WAY_BF16X6 && s->least_way != way) pack_again(s, memory);
+    fence_async(); /* TMA will write to where the threads did */
+    __syncthreads();
+    return way;
+}
 
 /* ---- The producer ---- */
 
@@ -269,7 +347,7 @@ DEVICE void split_product(const split_gemm *all, const void *memory, int least_w
     __syncthreads();
     if (CM > 1) cluster_wait();
     await_last_kernel();
-    int way = *(const volatile int *)all->whole.state;
+    int way = way_of(&all->whole, (int *)__cvta_shared_to_generic(r.stages));
     if (way == WAY_FMA) {
         plain_tile *tiles = (plain_tile *)__cvta_shared_to_generic(r.stages);
         plain_product(&all->whole, tiles[0], tiles[1]);

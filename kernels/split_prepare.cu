@@ -4,7 +4,9 @@
  *   split_prepare   for every line the power of two that brings its largest element into [2^14, 2^15), kept as two
  *                   factors that undo it; for every block what it found that f16, or bf16, cannot carry; and the parts
  *                   that the kernel likes best, of all lines that stay on the chip until their factors are known
- *   split_pack      decides the way from all that was found, and writes the parts that this way lacks
+ *                   (split_prepare_short: the same for shorter lines)
+ *   split_pack      decides the way from all that was found, and writes the parts that this way lacks; where all are
+ *                   likely to be written the product's kernel does without it
  * The product's kernel does what neither f16 nor bf16 carries by plain multiply-adds; where there is no memory for parts
  * split_multiply is all that is launched.
  * Nothing is added up across blocks but by reading what all of them wrote, so nothing has to be cleared beforehand.
@@ -20,12 +22,13 @@
 enum { THREADS = 256, STRIP = 32, PACK_ROWS = 256 };
 #include "parts.h"
 
+/* Blocks that share a strip of long lines, and of short ones. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define CLUSTER        8
-#define PREPARE_KERNEL KERNEL2(THREADS, 4) __cluster_dims__(CLUSTER, 1, 1)
+enum { MANY = 8, FEW = 4 };
+#define PREPARE_KERNEL(cluster) KERNEL2(THREADS, 4) __cluster_dims__(cluster, 1, 1)
 #else
-#define CLUSTER        1
-#define PREPARE_KERNEL KERNEL2(THREADS, 4)
+enum { MANY = 1, FEW = 1 };
+#define PREPARE_KERNEL(cluster) KERNEL2(THREADS, 4)
 #endif
 
 /* ---- Lines along which elements are neighbours ---- */
@@ -253,11 +256,11 @@ DEVICE facts write_and_survey(const strip *p, const float *tile, unsigned larges
 /* What blocks of a cluster tell each other of a strip. */
 typedef struct strip_room {
     unsigned of_warp[THREADS / 32][STRIP], largest[STRIP];
-    facts all[CLUSTER][STRIP]; /* of the first block alone: what each has found */
+    facts all[MANY][STRIP]; /* of the first block alone: what each has found */
 } strip_room;
 
 /* Blocks of a cluster wait for each other, and read and write each other's shared memory. */
-#if CLUSTER > 1
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 DEVICE void cluster_arrive(void) {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
@@ -290,16 +293,16 @@ DEVICE void give_facts(facts *own, facts f, int block) {
 #endif
 
 /* Elements of k of each block of a cluster: whole pieces of 32. A strip is held if it all fits. */
-DEVICE int rows_each(int k) {
-    return (chunks_of(k) * DEPTH + CLUSTER * 32 - 1) / (CLUSTER * 32) * 32;
+DEVICE int rows_each(int k, int cluster) {
+    return (chunks_of(k) * DEPTH + cluster * 32 - 1) / (cluster * 32) * 32;
 }
-DEVICE int is_held(const split_side *side, int k) {
-    return side->together > 0 || rows_each(k) <= side->rows;
+DEVICE int is_held(const split_side *side, int k, int cluster) {
+    return side->together > 0 || rows_each(k, cluster) <= side->rows;
 }
 
 /* The largest element of a thread's line, of what all blocks of the cluster have in their tiles. On the way a thread
  * looks at four lines. */
-DEVICE unsigned largest_of_tiles(const strip *p, const float *tile, strip_room *room) {
+DEVICE unsigned largest_of_tiles(const strip *p, int cluster, const float *tile, strip_room *room) {
     int lane = threadIdx.x % 32, four = threadIdx.x % 8;
     unsigned largest[4] = {0, 0, 0, 0};
     UNROLL_BY(4)
@@ -322,7 +325,7 @@ DEVICE unsigned largest_of_tiles(const strip *p, const float *tile, strip_room *
     }
     cluster_arrive();
     cluster_wait();
-    return join_largest(word_at(&room->largest[column_of_thread()], threadIdx.x % CLUSTER), 7);
+    return join_largest(word_at(&room->largest[column_of_thread()], threadIdx.x % cluster), 7);
 }
 
 /* All pieces of a block's share of a strip that is not held, of which the first is in the tile. The largest element of
@@ -340,40 +343,40 @@ DEVICE facts survey_pieces(strip p, int last, float *tile, unsigned likely) {
 
 /* The first block of a cluster judges the lines, from what all have given it. Those it counted are substantial unless
  * the largest is too far above what was likely. */
-DEVICE int judge_strip(const strip *p, strip_room *room, unsigned likely, int lack) {
+DEVICE int judge_strip(const strip *p, int cluster, strip_room *room, unsigned likely, int lack) {
     int line = p->line + column_of_thread();
-    if (blockIdx.x % CLUSTER != 0 || threadIdx.x % 8 != 0 || line >= p->side->lines) return 0;
+    if (blockIdx.x % cluster != 0 || threadIdx.x % 8 != 0 || line >= p->side->lines) return 0;
     facts f = room->all[0][column_of_thread()];
-    for (int i = 1; i < CLUSTER; i++) merge(&f, &room->all[i][column_of_thread()]);
+    for (int i = 1; i < cluster; i++) merge(&f, &room->all[i][column_of_thread()]);
     if (f.largest != likely && octaves_below(likely, LIKELY) < octaves_below(f.largest, SUBSTANTIAL))
         f.count = 0;
     return judge_line(&f, p->k, lack, p->side->undo + 2 * number_of(p->side, p->product, line));
 }
 
 /* Strip number `at` of a side, by the blocks of a cluster together; returns what was found. */
-DEVICE int prepare_strip(const split_side *side, int at, int k, int way, int lack, float *tile,
+DEVICE int prepare_strip(const split *s, int cluster, const split_side *side, int at, int lack, float *tile,
                          strip_room *room) {
-    int groups = groups_of(side, STRIP), each = rows_each(k), end = chunks_of(k) * DEPTH,
-        rank = blockIdx.x % CLUSTER, last = (rank + 1) * each < end ? (rank + 1) * each : end;
+    int k = s->k, groups = groups_of(side, STRIP), each = rows_each(k, cluster), end = chunks_of(k) * DEPTH,
+        rank = blockIdx.x % cluster, last = (rank + 1) * each < end ? (rank + 1) * each : end;
     strip p = {side, at / groups, at % groups * STRIP, rank * each, last - rank * each, k};
     if (p.rows > side->rows) p.rows = side->rows;
     read_strip(&p, tile);
-    unsigned largest = largest_of_tiles(&p, tile, room);
+    unsigned largest = largest_of_tiles(&p, cluster, tile, room);
     int line = p.line + column_of_thread();
     facts f = {largest, ~0u, 0, 0};
-    if (!is_held(side, k)) {
+    if (!is_held(side, k, cluster)) {
         f = survey_pieces(p, last, tile, largest);
     } else if (line < side->lines) {
         float undo[2];
         undo_of(largest, undo);
-        scaling by = scaling_of(way, undo);
+        scaling by = scaling_of(s->least_way, undo);
         f = write_and_survey(&p, tile, largest, &by, parts_of(side, number_of(side, p.product, line), k));
     }
     f = join_facts(f, 7);
     if (threadIdx.x % 8 == 0) give_facts(&room->all[rank][column_of_thread()], f, 0);
     cluster_arrive();
     cluster_wait();
-    return judge_strip(&p, room, largest, lack);
+    return judge_strip(&p, cluster, room, largest, lack);
 }
 
 /* The parts alone of a piece of a strip. */
@@ -405,12 +408,12 @@ DEVICE int line_groups_of(const split_side *side) {
 }
 
 /* All strips of both sides, by clusters; all other lines, by blocks. They return what was found. */
-DEVICE int prepare_strips(const split *s, float *tile, strip_room *room) {
+DEVICE int prepare_strips(const split *s, int cluster, float *tile, strip_room *room) {
     int of_a = strips_of(&s->a), all = of_a + strips_of(&s->b), found = 0;
-    for (int at = blockIdx.x / CLUSTER; at < all; at += s->strip_blocks / CLUSTER) {
+    for (int at = blockIdx.x / cluster; at < all; at += s->strip_blocks / cluster) {
         int is_a = at < of_a;
-        found = join_found(found, prepare_strip(is_a ? &s->a : &s->b, is_a ? at : at - of_a, s->k,
-                                                s->least_way, is_a ? LACK_A : LACK_B, tile, room));
+        found = join_found(found, prepare_strip(s, cluster, is_a ? &s->a : &s->b, is_a ? at : at - of_a,
+                                                is_a ? LACK_A : LACK_B, tile, room));
     }
     return found;
 }
@@ -424,36 +427,38 @@ DEVICE int prepare_others(const split *s, lines_room *room) {
     return found;
 }
 
-PREPARE_KERNEL split_prepare(SPLIT_ARGUMENT s) {
-    DYNAMIC_SHARED(float, tile);
-    __shared__ union {
-        strip_room of_strips;
-        lines_room of_lines;
-    } room;
-    __shared__ int founds[THREADS];
+typedef union prepare_room {
+    strip_room of_strips;
+    lines_room of_lines;
+} prepare_room;
+
+DEVICE void prepare(const split *s, int cluster, float *tile, prepare_room *room, int founds[THREADS]) {
     await_last_kernel();
-    int found = (int)blockIdx.x < s.strip_blocks ? prepare_strips(&s, tile, &room.of_strips)
-                                                 : prepare_others(&s, &room.of_lines);
+    int found = (int)blockIdx.x < s->strip_blocks ? prepare_strips(s, cluster, tile, &room->of_strips)
+                                                  : prepare_others(s, &room->of_lines);
     found = join_all_found(found, founds);
-    if (threadIdx.x == 0) s.state[1 + blockIdx.x] = found;
+    if (threadIdx.x == 0) s->state[1 + blockIdx.x] = found;
+    if (threadIdx.x < 2 && blockIdx.x == 0) s->state[1 + s->blocks + threadIdx.x] = 0;
 }
 
-/* f16 carries the data if no line is wide; or if in every row of A and column of B so many elements are substantial that
- * any two have a quarter of k in common where both are. */
-DEVICE int choose_way(const split *s, int room[THREADS]) {
-    int found = s->known, lacks;
-    for (int i = threadIdx.x; i < s->blocks; i += THREADS) found = join_found(found, s->state[1 + i]);
-    found = join_all_found(found, room);
-    lacks = (found >> LACK_A & 255) + (found >> LACK_B & 255);
-    if (found & FOUND_SPECIAL) return WAY_FMA;
-    if (s->least_way == WAY_FP16X3 && (!(found & FOUND_WIDE) || lacks <= MOST_LACK)) return WAY_FP16X3;
-    return found & FOUND_TINY ? WAY_FMA : WAY_BF16X6;
+/* For long lines, and for short ones, whose strips fewer blocks share: what they wait for is each other. */
+PREPARE_KERNEL(MANY) split_prepare(SPLIT_ARGUMENT s) {
+    DYNAMIC_SHARED(float, tile);
+    __shared__ prepare_room room;
+    __shared__ int founds[THREADS];
+    prepare(&s, MANY, tile, &room, founds);
+}
+PREPARE_KERNEL(FEW) split_prepare_short(SPLIT_ARGUMENT s) {
+    DYNAMIC_SHARED(float, tile);
+    __shared__ prepare_room room;
+    __shared__ int founds[THREADS];
+    prepare(&s, FEW, tile, &room, founds);
 }
 
 /* Units of a side that split_pack has to do, if any. */
 DEVICE int units_of(const split *s, const split_side *side, int way) {
     int pieces = (chunks_of(s->k) * DEPTH + PACK_ROWS - 1) / PACK_ROWS;
-    if (side->kept ? *side->kept == way : way == s->least_way && is_held(side, s->k)) return 0;
+    if (side->kept ? *side->kept == way : way == s->least_way && is_held(side, s->k, s->cluster)) return 0;
     return line_groups_of(side) + strips_of(side) * pieces;
 }
 

@@ -1,8 +1,15 @@
 /* walk.h: the order of things in a kernel for Hopper: its ring of stages, and the tiles it computes. It says #include "walk.h"
- * where it has defined STAGES, STAGE, BOXES, BOX, CONSUMERS, BM, BN, CM and GROUP. The rungs up to wgmma_04_multicast
- * build it up. */
+ * where it has defined STAGES, STAGE, BOXES, BOX, CONSUMERS, BM, BN, CM and GROUP; one whose blocks share rows, CN; one where
+ * boxes of C are not for a warp each, TEAMS. The rungs up to wgmma_04_multicast build it up. */
 #ifndef WALK_H
 #define WALK_H
+
+#ifndef CN
+#define CN 1 /* blocks of a cluster side by side, and CM below one another */
+#endif
+#ifndef TEAMS
+#define TEAMS (4 * CONSUMERS) /* that fill boxes: warps */
+#endif
 
 /* The block's shared memory, as addresses. */
 typedef struct room {
@@ -13,7 +20,7 @@ DEVICE room rooms(const void *memory) {
     room r;
     r.stages = (shared_at(memory) + 1023u) & ~1023u;
     r.boxes = r.stages + STAGES * STAGE;
-    r.full = r.boxes + 4 * CONSUMERS * BOXES * BOX;
+    r.full = r.boxes + TEAMS * BOXES * BOX;
     r.empty = r.full + 8 * STAGES;
     r.old = r.empty + 8 * STAGES;
     return r;
@@ -37,8 +44,8 @@ typedef struct walk {
 } walk;
 
 DEVICE walk begin_walk(const gemm *g) {
-    walk w = {(int)blockIdx.x / CM, (int)gridDim.x / CM, (g->m + BM * CM - 1) / (BM * CM),
-              (g->n + BN - 1) / BN, 0};
+    walk w = {(int)blockIdx.x / (CM * CN), (int)gridDim.x / (CM * CN), (g->m + BM * CM - 1) / (BM * CM),
+              (g->n + BN * CN - 1) / (BN * CN), 0};
     w.total = w.rows * w.cols * g->count;
     return w;
 }
@@ -53,16 +60,16 @@ DEVICE place place_of(const walk *w, int rank) {
     int of_product = w->rows * w->cols;
     p.product = w->at / of_product;
     tile_of(w->at - p.product * of_product, w->rows, w->cols, GROUP, &p.row, &p.col);
-    p.row = (p.row * CM + rank) * BM;
-    p.col *= BN;
+    p.row = (p.row * CM + (CM > 1 ? rank : 0)) * BM;
+    p.col = (p.col * CN + (CN > 1 ? rank : 0)) * BN;
     return p;
 }
 
 /* A stage is free when every block that is written to has read it. */
 DEVICE void release(unsigned empty) {
     int lane = threadIdx.x % 32;
-    if (CM > 1) {
-        if (lane < CM) barrier_arrive_at(empty, lane);
+    if (CM * CN > 1) {
+        if (lane < CM * CN) barrier_arrive_at(empty, lane);
     } else if (lane == 0) {
         barrier_arrive(empty);
     }

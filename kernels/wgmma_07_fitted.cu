@@ -5,7 +5,7 @@
  * why:     multiprocessors compute tiles in rounds. At 4097 tiles of 128 by 256 are 33*17 = 561, five rounds of 132, the
  *          last of them a quarter full; tiles of 192 by 192 are 22*22 = 484, four rounds. And where lines of A and B do not
  *          begin at multiples of 128 bytes TMA takes two accesses for each: blocks that share tiles need fewer
- * expect:  the time follows the size with smaller steps: on an H200 4104 takes 1.3 times as long as 4096, not twice
+ * expect:  the time follows the size with smaller steps: on an H200 4104 takes 1.2 times as long as 4096, not twice
  * limits:  any m, n, k; A and B in rows or columns, aligned to 16 bytes (f32 as TF32 and i8: along k); sm_90a
  * next:    the tensor cores are busy 98 % of the time. Tiles of 192 by 176 would need the fewest rounds at 4097, but
  *          wgmma takes longer for 176 columns than for 192 (762 ns for 64 of k, against 744)

@@ -20,7 +20,7 @@ enum { WORTH_ALIGNING = 512 };
 enum { WORTH_ALIGNING_SIDE = 768, WORTH_ALIGNING_PLAIN = 1400 };
 /* TMA moves lines that begin at multiples of 16 bytes, but half as fast as those at multiples of a line of the cache. From
  * so many rows and columns of C on a copy of A and B costs less than that, unless blocks share what they fetch. */
-enum { WORTH_LINES = 2048 };
+enum { WORTH_LINES = 4096 };
 
 problem route_transposed(const problem *what) {
     problem t = *what;
@@ -110,12 +110,18 @@ int route_copies_loose(const problem *run) {
     return run->m >= WORTH_LINES && run->n >= WORTH_LINES;
 }
 
+/* -1 for a kernel that has no such parameter. */
+static int64_t param_of(const kernel_row *kernel, const int64_t *params, const char *name) {
+    int at = registry_find_param(kernel, name);
+    return at < 0 ? -1 : params[at];
+}
+
 /* Whether the kernel should take lines where they lie. `data` is where the first begins. */
 static int is_aligned(const problem *run, const view *v, int by_columns, const kernel_row *kernel,
                       const int64_t *params, const void *data) {
     int64_t count = run->batch.count;
     if (kernel->box) {
-        int shared = registry_find_param(kernel, "CM"), shares = shared >= 0 && params[shared] > 1;
+        int shares = param_of(kernel, params, "CM") > 1 || param_of(kernel, params, "CN") > 1;
         int whole = !shares && route_copies_loose(run);
         return suits_tma(v, by_columns, count, whole ? CACHE_LINE : WIDEST, data);
     }
@@ -126,11 +132,12 @@ int route_takes_columns(const kernel_row *kernel) {
     return kernel->tensor || kernel->products;
 }
 
-/* A or B. ldmatrix turns elements of 2 bytes; others must lie along k: in rows of A, in columns of B. */
+/* A or B. ldmatrix turns elements of 2 bytes; others must lie along k: in rows of A, in columns of B unless the kernel reads
+ * those from rows. */
 static void settle_input(route *r, route_part *part, view v, int is_b, const kernel_row *kernel,
                          const int64_t *params, const void *data) {
     if (kernel->tensor && kernel->k_major && v.size != 2)
-        part->by_columns = is_b;
+        part->by_columns = is_b && !kernel->b_rows;
     else
         part->by_columns = route_takes_columns(kernel) && !lies_in_rows(&v) && lies_in_columns(&v);
     int fits = part->by_columns ? lies_in_columns(&v) : lies_in_rows(&v);

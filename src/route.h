@@ -2,7 +2,7 @@
  *
  * Kernels of the ladder want A, B and C with neighbouring columns next to each other (any row stride). Kernels
  * for tensor cores, and for batches of small products, take A and B in rows or in columns, and are told which by
- * their parameters AT and BT; some take them only along k. What does not fit is turned or copied:
+ * their parameters AT and BT; some take them only along k, or B only in rows. What does not fit is turned or copied:
  *   - if C's columns lie in order and its rows do not, the transposed product is computed: C' = B'*A'
  *   - an A, B or C that still does not fit is copied to the workspace (and C back)
  *   - so are an A and B of f32 that are to be multiplied as bf16 or TF32, rounded, and large ones that are not aligned

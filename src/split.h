@@ -4,18 +4,19 @@
  * Which of three ways a product takes depends on its data, and is decided where that lies: the kernels of all ways are
  * launched, and those whose turn it is not end at once. Nothing is waited for.
  *
- *   workspace   the state (the way, and what every block of split_prepare found), then for A and for B the factors
- *               of their lines, then their parts; each begins at a multiple of 256 bytes */
+ *   workspace   the state (the way, what every block of split_prepare found, and counters), then for A and for B the
+ *               factors of their lines, then their parts; each begins at a multiple of 256 bytes */
 #ifndef SPLIT_H
 #define SPLIT_H
 
 #include "product.h"
 
-/* Written to the state by split_pack; the values are those of tess_way in tessera.h. */
+/* Written to the state by split_pack or the product's kernel; the values are those of tess_way in tessera.h. */
 enum { SPLIT_FP16X3 = 1, SPLIT_BF16X6 = 2, SPLIT_FMA = 3 };
 
-/* Elements of k of a chunk, and those of a line's parts that it takes at most; blocks of a cluster of split_prepare. */
-enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH, SPLIT_CLUSTER = 8 };
+/* Elements of k of a chunk, and those of a line's parts that it takes at most; words at the end of the state that a
+ * product's kernel counts in. */
+enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH, SPLIT_COUNTERS = 2 };
 
 /* The arguments of split_prepare.cu's kernels, and of a product's that has no tensor maps: `split` in kernels/sides.h. A line
  * is a row of A or a column of B. */
@@ -38,7 +39,9 @@ typedef struct split_arguments {
     int32_t k, count;
     int32_t strip_blocks, blocks; /* of split_prepare: those for strips come first */
     int32_t least_way;
-    int32_t known; /* what was found of lines whose parts are kept */
+    int32_t known;   /* what was found of lines whose parts are kept */
+    int32_t packs;   /* split_pack is launched too, and decides; 0: the product's kernel does it */
+    int32_t cluster; /* blocks of split_prepare that share a strip */
     float alpha, beta;
     float *c;
     int64_t c_row, c_col, batch_c;
@@ -64,10 +67,10 @@ int32_t split_found(const int32_t *state, int64_t words);
 /* The product without the lines whose parts are kept: what has to be written, and room made for. */
 problem split_unkept(const problem *run, const operands *data);
 
-/* The arguments for that product; the workspace, if it is not NULL, has the bytes above. `cluster` is how many blocks of
- * split_prepare may share a strip: SPLIT_CLUSTER or 1. */
+/* The arguments for that product; the workspace, if it is not NULL, has the bytes above. With
+ * `clusters` blocks of split_prepare may share a strip. */
 split_arguments split_arguments_of(const problem *run, const operands *data, const kernel_row *kernel,
-                                   int cluster, char *workspace);
+                                   int clusters, char *workspace);
 
 /* The launches of a product. Without a workspace it is computed by plain multiply-adds. */
 tess_status split_run(const product_target *target, product_launch *launch, const problem *run,

@@ -108,7 +108,9 @@ hopper() {
     says 'and C is written without TMA' 'STORE=0'
     says 'what hangs over has a rung of its own' "auto:$top"
     run 0 bench auto --device cuda --sizes 128 --samples 1 --peer none --compute tf32
-    says 'TMA rounds to TF32' 'B is copied to columns first; f32 is multiplied as TF32'
+    says 'a B in rows has a rung of its own' 'auto:wgmma_08_registers'
+    run 0 bench auto --device cuda --sizes 128 --samples 1 --peer none --compute tf32 --layout tt
+    says 'TMA rounds to TF32' 'A is copied to rows first; f32 is multiplied as TF32'
     run 0 verify $top --device cuda --count 8 --max-size 60 --csv -
     says 'f32 is verified as TF32' 'PASS,tf32'
     for architecture in 80 100; do

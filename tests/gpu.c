@@ -136,14 +136,6 @@ GPU_TEST(gpu_products_wherever_they_lie) {
     tess_close(ctx);
 }
 
-/* Whether the kernel's list of types has this one. */
-static int is_listed(const char *types, const char *name) {
-    size_t length = strlen(name);
-    for (const char *at = strstr(types, name); at; at = strstr(at + 1, name))
-        if ((at == types || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return 1;
-    return 0;
-}
-
 GPU_TEST(gpu_kernels_by_name) {
     tess_context *ctx = gpu_open();
     tess_device_info device;
@@ -159,7 +151,7 @@ GPU_TEST(gpu_kernels_by_name) {
             gpu_place places[3];
             problem_spec spec = draw(s.index, 140);
             int pair = (int)(s.index % TYPE_PAIRS);
-            while (!is_listed(info.types, type_pairs[pair].name)) pair = (pair + 1) % TYPE_PAIRS;
+            while (!type_is_listed(info.types, type_pairs[pair].name)) pair = (pair + 1) % TYPE_PAIRS;
             spec.types = type_pairs[pair];
             /* Tensor cores take f32 where it may be rounded, which small integers are not. */
             options.compute = pair == 0 && s.index % 2 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT;

@@ -7,11 +7,11 @@
 #include <string.h>
 
 /* Calls `try` for every kernel for tensor cores. */
-static void each_kernel(tess_context *ctx, void (*try)(tess_context *ctx, const char *kernel)) {
+static void each_kernel(tess_context *ctx, void (*try)(tess_context *ctx, const tess_kernel_info *kernel)) {
     for (int i = 0; i < tess_count_kernels(); i++) {
         tess_kernel_info info;
         CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL);
-        if (strncmp(info.name, "mma_", 4) == 0 || strncmp(info.name, "wgmma_", 6) == 0) try(ctx, info.name);
+        if (strncmp(info.name, "mma_", 4) == 0 || strncmp(info.name, "wgmma_", 6) == 0) try(ctx, &info);
     }
 }
 
@@ -58,13 +58,12 @@ static void try_shifted(tess_context *ctx, const problem_spec *spec, const tess_
     problem_free(&p);
 }
 
-static void try_addresses(tess_context *ctx, const char *kernel) {
-    static const int pairs[] = {0, 3, 7}, wide[] = {1}; /* f32 f16:f32 i8:i32, and f64 */
-    const int is_wide = strcmp(kernel, "mma_08_f64") == 0, *used = is_wide ? wide : pairs;
-    for (int t = 0; t < (is_wide ? 1 : 3); t++)
+static void try_addresses(tess_context *ctx, const tess_kernel_info *kernel) {
+    static const int pairs[] = {0, 1, 3, 7}; /* f32 f64 f16:f32 i8:i32 */
+    for (int t = 0; t < 4; t++)
         for (int64_t off = 0; off <= 16; off = off ? 2 * off : 1)
             for (int layout = 0; layout < 4; layout++) {
-                problem_spec spec = {.types = type_pairs[used[t]],
+                problem_spec spec = {.types = type_pairs[pairs[t]],
                                      .m = 64,
                                      .n = 80,
                                      .k = 48,
@@ -73,8 +72,9 @@ static void try_addresses(tess_context *ctx, const char *kernel) {
                                      .store_a = layout & 2 ? STORE_COL : STORE_ROW,
                                      .store_b = layout & 1 ? STORE_COL : STORE_ROW,
                                      .data = DATA_EXACT};
-                tess_options options = {.kernel = kernel,
-                                        .compute = used[t] == 0 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
+                if (!type_is_listed(kernel->types, spec.types.name)) continue;
+                tess_options options = {.kernel = kernel->name,
+                                        .compute = pairs[t] == 0 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
                 try_shifted(ctx, &spec, &options, off);
             }
 }

@@ -14,6 +14,13 @@ const type_pair type_pairs[TYPE_PAIRS] = {
     {"i32", TESS_I32, TESS_I32},     {"i8:i32", TESS_I8, TESS_I32},
 };
 
+int type_is_listed(const char *types, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = strstr(types, name); at; at = strstr(at + 1, name))
+        if ((at == types || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return 1;
+    return 0;
+}
+
 const char *const storage_names[STORAGES] = {
     "row",           "col",      "row_padded", "col_padded", "general", "general_col", "negative_rows",
     "negative_cols", "negative", "zero_row",   "zero_col",   "zero",    "overlapping",

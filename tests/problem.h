@@ -14,6 +14,8 @@ typedef struct type_pair {
 } type_pair;
 enum { TYPE_PAIRS = 8 };
 extern const type_pair type_pairs[TYPE_PAIRS];
+/* Whether that name is in a list of types, as a kernel has it. */
+int type_is_listed(const char *types, const char *name);
 
 /* How a matrix lies in its buffer. Those from STORE_ZERO_ROW on let elements share memory: A and B only. */
 typedef enum storage {

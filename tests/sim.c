@@ -14,17 +14,6 @@ static const int64_t shapes[][3] = {{1, 1, 1},      {5, 7, 3},    {16, 16, 16}, 
                                     {1, 257, 65},   {257, 1, 65}, {64, 100, 40}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Whether `name` is one of the words of `list`. */
-static int lists(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (const char *at = list; *at; at += strspn(at, " ")) {
-        size_t word = strcspn(at, " ");
-        if (word == length && strncmp(at, name, word) == 0) return 1;
-        at += word;
-    }
-    return 0;
-}
-
 /* A context, or NULL and the test is skipped. */
 static tess_context *open_sim(const char *name) {
     tess_context *ctx = NULL;
@@ -108,7 +97,7 @@ static void try_ladder(const char *device, int step) {
         CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL);
         if (strcmp(info.device, "gpu") != 0 || info.number == 0 || is_for_hopper(&info)) continue;
         for (int t = 0; t < TYPE_PAIRS; t++) {
-            if (!lists(info.types, type_pairs[t].name)) continue;
+            if (!type_is_listed(info.types, type_pairs[t].name)) continue;
             int wide = strncmp(info.name, "mma", 3) == 0 && harness_tier() != TIER_LONG ? 7 * step : step;
             int taken = try_type(ctx, &info, &type_pairs[t], wide, turn++);
             CHECK(taken > 0 || wide > 1, "%s took no product of %s", info.name, type_pairs[t].name);

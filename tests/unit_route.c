@@ -108,7 +108,8 @@ static void check_layout(const layout *l, const kernel_row *row) {
     sentence why = {""};
     int swapped = l->c == COLUMNS, along_k = row->k_major && tess_type_size(l->in) != 2;
     int rounded = along_k && l->in == TESS_F32 && !row->box; /* to TF32, which takes a copy */
-    enum order a = swapped ? turned(l->b) : l->a, b = swapped ? turned(l->a) : l->b;
+    enum order a = swapped ? turned(l->b) : l->a, b = swapped ? turned(l->a) : l->b,
+               of_b = row->b_rows ? ROWS : COLUMNS;
     if (!CHECK(route_of(&decided.what, row, decided.params, NULL, &way, &why) == TESS_OK, "%s: %s",
                text_of(l), why.text))
         return;
@@ -117,10 +118,10 @@ static void check_layout(const layout *l, const kernel_row *row) {
           way.c.copied);
     CHECK(way.a.copied == (rounded || (along_k ? a != ROWS : a == NEITHER)), "%s: A copied: %d", text_of(l),
           way.a.copied);
-    CHECK(way.b.copied == (rounded || (along_k ? b != COLUMNS : b == NEITHER)), "%s: B copied: %d",
-          text_of(l), way.b.copied);
-    CHECK(way.a.by_columns == (!along_k && a == COLUMNS), "%s: AT is %d", text_of(l), way.a.by_columns);
-    CHECK(way.b.by_columns == (along_k || b == COLUMNS), "%s: BT is %d", text_of(l), way.b.by_columns);
+    CHECK(way.b.copied == (rounded || (along_k ? b != of_b : b == NEITHER)), "%s: B copied: %d", text_of(l),
+          way.b.copied);
+    CHECK(way.a.by_columns == (!along_k && a == COLUMNS), "%s: AT: %d", text_of(l), way.a.by_columns);
+    CHECK(way.b.by_columns == ((along_k ? of_b : b) == COLUMNS), "%s: BT: %d", text_of(l), way.b.by_columns);
     check_order(l, &way.a, way.run.a_row, way.run.a_col);
     check_order(l, &way.b, way.run.b_row, way.run.b_col);
 }
@@ -148,6 +149,9 @@ TEST(route_every_layout_of_tensor_kernels) {
                 check_layout(&l, tensor_row(k_major));
                 l.m = 32, l.n = 48, l.k = 64, l.pad = 16; /* aligned, which TMA needs */
                 check_layout(&l, tma_row());
+                kernel_row rows_of_b = *tma_row();
+                rows_of_b.b_rows = 1;
+                check_layout(&l, &rows_of_b);
             }
 }
 
@@ -332,10 +336,10 @@ TEST(route_large_matrices_for_tma) {
     static const struct {
         int64_t m, n, pad;
         int copied;
-    } cases[] = {{2048, 2048, 0, 0},
-                 {2048, 2048, 8, 1},
-                 {2047, 2048, 8, 0},
-                 {2048, 2000, 8, 0},
+    } cases[] = {{4096, 4096, 0, 0},
+                 {4096, 4096, 8, 1},
+                 {4095, 4096, 8, 0},
+                 {4096, 4000, 8, 0},
                  {4096, 4096, 64, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         layout l = {TESS_F16, TESS_F16, cases[i].m, cases[i].n,          256, cases[i].pad, 1,

@@ -173,16 +173,18 @@ static tess_status run_launch(split_bench *bench, const product_launch *launch, 
     return grid_run(&bench->workers, 2, m, &run, NULL, why);
 }
 
-/* As the product's kernel does it, which has the same code for it. */
-static tess_status multiply_plain(split_bench *bench, const product_launch *launch, sentence *why) {
-    product_launch plain = {.file = "split_prepare.cu",
-                            .entry = "split_multiply",
-                            .in = launch->in,
-                            .out = launch->out,
-                            .shape = {.block_x = 256, .block_y = 1},
-                            .split = launch->split,
-                            .grid = {4, 1, 1}};
-    return run_launch(bench, &plain, why);
+/* What the kernel on tensor cores, which is not simulated, has beside them split_prepare.cu has too: plain multiply-adds,
+ * and how the way is decided and parts are written anew. */
+static tess_status run_helper(split_bench *bench, const char *entry, const product_launch *launch,
+                              sentence *why) {
+    product_launch helper = {.file = "split_prepare.cu",
+                             .entry = entry,
+                             .in = launch->in,
+                             .out = launch->out,
+                             .shape = {.block_x = 256, .block_y = 1, .shared = 256 * 32 * (int)sizeof(float)},
+                             .split = launch->split,
+                             .grid = {4, 1, 1}};
+    return run_launch(bench, &helper, why);
 }
 
 /* Tiles of more columns leave no registers for it. */
@@ -195,7 +197,8 @@ static tess_status launch_one(void *self, const product_launch *launch, sentence
     bench->launches++;
     bench->last = *launch->split;
     if (!launch->row || !launch->row->box) return run_launch(bench, launch, why);
-    if (launch->split->state[0] == SPLIT_FMA) return multiply_plain(bench, launch, why);
+    if (!launch->split->packs) TRY(run_helper(bench, "split_pack", launch, why));
+    if (launch->split->state[0] == SPLIT_FMA) return run_helper(bench, "split_multiply", launch, why);
     multiply_parts(launch->split, keeps_rest(launch));
     if (launch->split->a.kept) *launch->split->a.kept = launch->split->state[0];
     if (launch->split->b.kept) *launch->split->b.kept = launch->split->state[0];

@@ -79,7 +79,7 @@ static void check_map(const char *what, const standin_map *m, const operand *o, 
           "%s: strides %lld and %lld", what, (long long)m->strides[0], (long long)m->strides[1]);
     CHECK(m->box[0] * size == 128 && (int64_t)m->box[1] == lines_of_box && m->box[2] == 1,
           "%s: boxes of %u by %u by %u", what, m->box[0], m->box[1], m->box[2]);
-    CHECK(m->type == type && m->interleave == 0 && m->swizzle == 3 && m->promotion == 3 && m->fill == 0,
+    CHECK(m->type == type && m->interleave == 0 && m->swizzle == 3 && m->promotion == 2 && m->fill == 0,
           "%s: type %d, interleave %d, swizzle %d, promotion %d, fill %d", what, m->type, m->interleave,
           m->swizzle, m->promotion, m->fill);
 }
@@ -108,19 +108,26 @@ static product product_of(const map_types *t, int a_by_columns, int b_by_columns
                      .params = "BN=128"};
 }
 
-static void check_maps(tess_context *ctx, const product *p, const map_types *t) {
+static void check_maps(tess_context *ctx, const product *p, const map_types *t, const int64_t boxes[3]) {
     char *memory[3];
-    int64_t size = (int64_t)tess_type_size(t->in), count = p->batch.count;
+    int64_t count = p->batch.count;
     if (CHECK_STATUS(run(ctx, p, memory), TESS_OK, ctx)) {
         standin_seen s = last_launch();
-        check_map("A", &s.with.a.map, &p->a, memory[0], t->of_input, p->a.by_columns ? 128 / size : 128,
-                  p->batch.stride_a ? count : 1, p->batch.stride_a);
-        check_map("B", &s.with.b.map, &p->b, memory[1], t->of_input, p->b.by_columns ? 128 : 128 / size,
-                  p->batch.stride_b ? count : 1, p->batch.stride_b);
-        check_map("C", &s.with.c.map, &p->c, memory[2], t->of_output, 16, count, p->batch.stride_c);
+        check_map("A", &s.with.a.map, &p->a, memory[0], t->of_input, boxes[0], p->batch.stride_a ? count : 1,
+                  p->batch.stride_a);
+        check_map("B", &s.with.b.map, &p->b, memory[1], t->of_input, boxes[1], p->batch.stride_b ? count : 1,
+                  p->batch.stride_b);
+        check_map("C", &s.with.c.map, &p->c, memory[2], t->of_output, boxes[2], count, p->batch.stride_c);
         CHECK(s.with.g.count == count, "the launch is of %d products", s.with.g.count);
     }
     release(ctx, memory);
+}
+
+/* Of the kernels that take A and B along k, or elements of 16 bits as they lie. */
+static void check_top_maps(tess_context *ctx, const product *p, const map_types *t) {
+    int64_t line = 128 / (int64_t)tess_type_size(t->in);
+    const int64_t boxes[] = {p->a.by_columns ? line : 128, p->b.by_columns ? 128 : line, 16};
+    check_maps(ctx, p, t, boxes);
 }
 
 STANDIN_TEST(gpu_standin_tma_maps_of_every_layout_and_type) {
@@ -131,7 +138,7 @@ STANDIN_TEST(gpu_standin_tma_maps_of_every_layout_and_type) {
             int along_k = tess_type_size(types[t].in) != 2;
             if (along_k && order != 1) continue; /* the others are copied */
             product p = product_of(&types[t], order / 2, order % 2, 0);
-            check_maps(ctx, &p, &types[t]);
+            check_top_maps(ctx, &p, &types[t]);
         }
     tess_close(ctx);
 }
@@ -143,7 +150,19 @@ STANDIN_TEST(gpu_standin_tma_maps_of_one_line) {
     for (int t = 0; t < TYPES; t++) {
         product p = product_of(&types[t], 0, 1, 16);
         p.a.rows = p.c.rows = 1;
-        check_maps(ctx, &p, &types[t]);
+        check_top_maps(ctx, &p, &types[t]);
+    }
+    tess_close(ctx);
+}
+
+/* f32 with B in rows is taken as it lies, and blocks that share A fetch a part of it each. */
+STANDIN_TEST(gpu_standin_tma_maps_of_b_in_rows) {
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (int shared = 0; shared < 2; shared++) {
+        product p = product_of(&types[TYPES - 1], 0, 0, 16);
+        p.kernel = "wgmma_08_registers", p.params = shared ? "BM=128,CN=2" : "BM=192";
+        check_maps(ctx, &p, &types[TYPES - 1], (const int64_t[]){shared ? 64 : 192, 32, 32});
     }
     tess_close(ctx);
 }
@@ -157,7 +176,7 @@ STANDIN_TEST(gpu_standin_tma_maps_of_batches) {
         p.batch = (tess_batch){3, p.a.rows * p.a.line, p.b.rows * p.b.line, p.c.rows * p.c.line};
         if (shared & 1) p.batch.stride_a = 0;
         if (shared & 2) p.batch.stride_b = 0;
-        check_maps(ctx, &p, &types[0]);
+        check_top_maps(ctx, &p, &types[0]);
     }
     tess_close(ctx);
 }
@@ -346,6 +365,44 @@ STANDIN_TEST(gpu_standin_tma_tiles_by_shape) {
         if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &plan), TESS_OK, ctx)) continue;
         CHECK(strncmp(tess_plan_sentence(plan), cases[i].starts, strlen(cases[i].starts)) == 0,
               "%lldx%lld: %s", (long long)cases[i].m, (long long)cases[i].n, tess_plan_sentence(plan));
+        tess_free_plan(plan);
+    }
+    tess_close(ctx);
+}
+
+/* f32 as TF32 takes the kernel for which the least must be copied, whose tiles fit the product. */
+STANDIN_TEST(gpu_standin_tf32_kernels_by_order) {
+    static const struct {
+        int64_t size;
+        int a, b, c; /* 1: in columns */
+        const char *starts, *says;
+    } cases[] = {{512, 0, 0, 0, "wgmma_08_registers BM=256 BN=128 ", NULL},
+                 {512, 0, 1, 0, "wgmma_07_fitted BM=128 BN=256 ", NULL},
+                 {512, 1, 0, 0, "wgmma_08_registers BM=256 BN=128 ", "A is copied to rows first"},
+                 {512, 1, 1, 0, "wgmma_07_fitted BM=128 BN=256 ", "A is copied to rows first"},
+                 {512, 1, 1, 1, "wgmma_08_registers BM=256 BN=128 ", NULL},
+                 {512, 0, 0, 1, "wgmma_07_fitted BM=128 BN=256 ", "B is copied to columns first"},
+                 {64, 0, 0, 0, "wgmma_08_registers BM=64 BN=64 ", NULL},
+                 {63, 0, 0, 0, "mma_07_raster ", "A and B are rounded to TF32 first"},
+                 {508, 0, 0, 0, "wgmma_08_registers ", "pairs of blocks share tiles"},
+                 {1536, 0, 0, 0, "wgmma_08_registers BM=256 BN=128 STAGES=4 GROUP=8 CN=2 ", "saves power"}};
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_matrix views[3];
+        const int columns[] = {cases[i].a, cases[i].b, cases[i].c};
+        for (int j = 0; j < 3; j++)
+            views[j] = columns[j] ? tess_view_col_major(TESS_F32, cases[i].size, cases[i].size, NULL, 0)
+                                  : tess_view_row_major(TESS_F32, cases[i].size, cases[i].size, NULL, 0);
+        tess_plan *plan = NULL;
+        tess_options options = {.compute = TESS_COMPUTE_TF32};
+        if (!CHECK_STATUS(tess_plan_gemm(ctx, &views[0], &views[1], &views[2], NULL, &options, &plan),
+                          TESS_OK, ctx))
+            continue;
+        const char *says = tess_plan_sentence(plan), *want = cases[i].says;
+        CHECK(strncmp(says, cases[i].starts, strlen(cases[i].starts)) == 0 &&
+                  (want ? strstr(says, want) != NULL : !strstr(says, "copied")),
+              "%lld, %d %d %d: %s", (long long)cases[i].size, cases[i].a, cases[i].b, cases[i].c, says);
         tess_free_plan(plan);
     }
     tess_close(ctx);

@@ -2,7 +2,8 @@
  *
  * Multiprocessors compute tiles in rounds, so that the time has steps; and TMA takes a time for every line of 128 bytes of
  * a tile, twice of it where lines do not begin at multiples of those. Two blocks that share the columns of their tiles
- * fetch half of B each; or A and B are copied beforehand (route.c), where they are large enough. */
+ * fetch half of B each, or half of A if they share rows; or A and B are copied beforehand (route.c), where they are large
+ * enough. */
 #include <math.h>
 
 #include "../numeric.h"
@@ -12,31 +13,27 @@
 #define WGMMA  "wgmma with tiles that TMA brings is the fastest for this type"
 #define SHARED "; pairs of blocks share tiles, since lines of A and B do not begin at multiples of 128 bytes"
 #define LONG   "; pairs of blocks share tiles, which saves power in a product as large as this"
+#define ROWS   "; B lies in rows, and its columns are multiplied from registers"
 
 /* Blocks form pairs for lines that begin anywhere; or for the power that this saves: where it limits the clocks, which takes
  * some rounds of tiles, they gain a hundredth. */
 typedef enum pairs { ALONE, FOR_LINES, FOR_POWER } pairs;
-enum { LONG_ROUNDS = 8 };
 
-/* A tile of wgmma_07_fitted, and the nanoseconds that a multiprocessor of an H200 takes for 128 bytes of k of it. */
+/* A tile, and the nanoseconds that a multiprocessor of an H200 takes for 128 bytes of k of it. */
 typedef struct tiling {
     int rows, cols;
     pairs shared;
     double time;
     const char *params, *reason;
 } tiling;
-#define TILES(rows, cols, time, params)                                                                \
-    {rows,                                                                                             \
-     cols,                                                                                             \
-     ALONE,                                                                                            \
-     time,                                                                                             \
-     "BM=" #rows ",BN=" #cols "," params,                                                              \
-     WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"},             \
-    {                                                                                                  \
-        rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols ",CM=2,GROUP=8," params,                 \
-            WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work" SHARED \
-    }
-static const tiling tilings[] = {
+#define EQUAL(rows, cols) WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"
+#define TILE(rows, cols, time, params, words) \
+    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words }
+#define PAIR(rows, cols, time, params, words) \
+    { rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED }
+#define TILES(rows, cols, time, params) \
+    TILE(rows, cols, time, params, ""), PAIR(rows, cols, time, "CM=2,GROUP=8," params, "")
+static const tiling fitted_tilings[] = {
     TILES(128, 256, 672, "STAGES=4"),
     TILES(192, 192, 750, "STAGES=4,TURN=0,BOXES=1"),
     TILES(128, 192, 524, "STAGES=4,TURN=0"),
@@ -45,11 +42,34 @@ static const tiling tilings[] = {
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
     {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4", WGMMA LONG},
 };
-enum { TILINGS = sizeof tilings / sizeof *tilings, LEAST_SIDE = 64, LEAST_ROWS = 128, LEAST_COLS = 64 };
+#define TILES_IN_ROWS(rows, cols, time, params) \
+    TILE(rows, cols, time, params, ROWS), PAIR(rows, cols, time, "CN=2," params, ROWS)
+static const tiling registers_tilings[] = {
+    TILES_IN_ROWS(256, 128, 672, "STAGES=4,TURN=0"),
+    TILE(192, 192, 740, "STAGES=4,TURN=0,BOXES=1", ROWS),
+    TILES_IN_ROWS(192, 128, 500, "STAGES=4,TURN=0"),
+    TILES_IN_ROWS(128, 128, 376, "STAGES=6,TURN=0"),
+    TILES_IN_ROWS(64, 128, 230, "STAGES=8,TURN=0"),
+    TILE(64, 64, 150, "STAGES=8,TURN=0", ROWS),
+    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4", WGMMA ROWS LONG},
+};
+enum { LEAST_SIDE = 64, LEAST_ROWS = 128, LEAST_COLS = 64 };
+
+/* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. Products whose small
+ * tiles would not keep that part of the multiprocessors busy are not for it. */
+typedef struct tiled {
+    const char *kernel;
+    const tiling *tilings;
+    int count, shares_a, long_rounds;
+    double least;
+} tiled;
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8, 0.25};
+static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3, 0};
 
 /* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile and a copy take
  * whatever their size. */
-static const double line_time = 1.5, copy_rate = 3600, tile_start = 1500, copy_start = 8000;
+static const double line_time = 1.2, copy_rate = 3600, tile_start = 1500, copy_start = 8000;
 
 /* How lines of A or B begin: at multiples of 128 bytes, of 16, or they will be copied to such. */
 typedef enum lines { LINES_WHOLE, LINES_LOOSE, LINES_COPIED } lines;
@@ -62,44 +82,54 @@ static lines lines_of(int64_t along, int64_t across, int64_t size) {
 }
 
 /* Nanoseconds that the product takes with such tiles. */
-static double time_of(const problem *run, const tiling *t, int sms, int loose) {
+static double time_of(const problem *run, const tiled *by, const tiling *t, int sms, int loose) {
     double size = (double)numeric_size(run->in), count = (double)run->batch.count, copy = 0;
-    double fetched = t->rows + (t->shared ? t->cols / 2.0 : t->cols), step = t->time;
+    int below = t->shared && !by->shares_a ? 2 : 1, beside = t->shared && by->shares_a ? 2 : 1;
+    double fetched = (double)t->rows / beside + (double)t->cols / below, step = t->time;
     if (loose && !t->shared && route_copies_loose(run)) {
         copy = copy_start + 2 * size * count * (double)run->k * (double)(run->m + run->n) / copy_rate;
         loose = 0;
     }
     step = fmax(step, fetched * line_time * (loose ? 2 : 1));
-    int together = t->shared ? 2 : 1;
-    double tiles = cuda_tiles(run, t->rows * together, t->cols) * together;
+    double tiles = cuda_tiles(run, t->rows * below, t->cols * beside) * below * beside;
     return copy + ceil(tiles / sms) * (tile_start + step * (double)run->k * size / 128);
 }
 
 /* Whether tiles may be shared for that reason. */
-static int is_for(const tiling *t, const problem *run, int sms, int loose) {
+static int is_for(const tiled *by, const tiling *t, const problem *run, int sms, int loose) {
     if (t->shared == FOR_LINES) return loose;
-    return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= LONG_ROUNDS * sms);
+    return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
 }
 
-/* The kernel may compute the transposed product. Products of few tiles, or narrower than one, are not for it. */
+/* The tile that takes the least time. */
+static const tiling *best_of(const tiled *by, const problem *run, int sms, int loose) {
+    const tiling *best = NULL;
+    double time = 0;
+    for (int i = 0; i < by->count; i++) {
+        const tiling *t = &by->tilings[i];
+        double needs = time_of(run, by, t, sms, loose);
+        if (!is_for(by, t, run, sms, loose) || (best && needs >= time)) continue;
+        best = t;
+        time = needs;
+    }
+    return best;
+}
+
+/* The kernel may compute the transposed product. */
 choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
     const choice none = {NULL, NULL, NULL};
     problem run = *what;
     int sms = self->facts->gpu.sms;
     if (self->facts->architecture != 90 || !driver.cuTensorMapEncodeTiled) return none;
     if (what->c_col != 1 && what->c_row == 1) run = route_transposed(what);
-    const tiling *best = NULL;
-    if (run.m < LEAST_SIDE || run.n < LEAST_SIDE || cuda_tiles(&run, LEAST_ROWS, LEAST_COLS) < 0.25 * sms)
+    int in_rows = run.in == TESS_F32 && run.compute == TESS_COMPUTE_TF32 && run.b_col == 1;
+    const tiled *by = in_rows ? &registers : &fitted;
+    if (run.m < LEAST_SIDE || run.n < LEAST_SIDE ||
+        cuda_tiles(&run, LEAST_ROWS, LEAST_COLS) < by->least * sms)
         return none;
     int64_t size = numeric_size(run.in);
-    lines a = lines_of(run.a_col, run.a_row, size), b = lines_of(run.b_row, run.b_col, size);
-    int loose = a == LINES_LOOSE || b == LINES_LOOSE;
-    double time = 0;
-    for (int i = 0; i < TILINGS; i++) {
-        double needs = time_of(&run, &tilings[i], sms, loose);
-        if (!is_for(&tilings[i], &run, sms, loose) || (best && needs >= time)) continue;
-        best = &tilings[i];
-        time = needs;
-    }
-    return (choice){"wgmma_07_fitted", best->params, best->reason};
+    lines a = lines_of(run.a_col, run.a_row, size),
+          b = in_rows ? lines_of(run.b_col, run.b_row, size) : lines_of(run.b_row, run.b_col, size);
+    const tiling *best = best_of(by, &run, sms, a == LINES_LOOSE || b == LINES_LOOSE);
+    return (choice){by->kernel, best->params, best->reason};
 }

@@ -193,7 +193,7 @@ static tess_status add_split(const product_launch *launch, const block_list *blo
                 .writable = 1};
     TRY(add_side(launch, &s->a, 0, blocks, out, why));
     TRY(add_side(launch, &s->b, 1, blocks, out, why));
-    TRY(add_lines(launch, "the state", s->state, 2, 1, 1 + s->blocks, out, why));
+    TRY(add_lines(launch, "the state", s->state, 2, 1, 1 + s->blocks + SPLIT_COUNTERS, out, why));
     out->beta_is_zero = s->beta == 0;
     return launch->row ? add_region(out, c, !out->beta_is_zero, blocks, why) : TESS_OK;
 }

@@ -168,7 +168,7 @@ int standin_multiply_mapped(const standin_tma *t, const char *names, const stand
     const pair *types = find_pair(names);
     standin_gemm g = t->g;
     int64_t in = (int64_t)tess_type_size(types->in), out = (int64_t)tess_type_size(types->out);
-    if (o->along_k && in != 2 && (o->at || !o->bt)) return MISALIGNED_ADDRESS;
+    if (o->along_k && in != 2 && (o->at || o->bt == o->b_rows)) return MISALIGNED_ADDRESS;
     int good = take_map(&t->a.map, inputs[types->in], in, o->at ? g.m : g.k, o->at ? g.k : g.m, g.count, g.a,
                         o->at ? &g.a_step : &g.lda, &g.batch_a) &&
                take_map(&t->b.map, inputs[types->in], in, o->bt ? g.k : g.n, o->bt ? g.n : g.k, g.count, g.b,
@@ -256,9 +256,9 @@ int standin_round(const standin_move *v, int to_tf32, int64_t products) {
 
 /* Nothing is found. */
 int standin_prepare_split(const standin_split *s) {
-    int64_t words = 1 + s->blocks;
+    int64_t words = 1 + s->blocks + 2;
     if (!standin_is_device(s->state, 0, words * (int64_t)sizeof *s->state)) return ILLEGAL_ADDRESS;
-    memset(s->state + 1, 0, (size_t)s->blocks * sizeof *s->state);
+    memset(s->state + 1, 0, (size_t)(words - 1) * sizeof *s->state);
     return SUCCESS;
 }
 
@@ -279,6 +279,7 @@ int standin_pack_split(const standin_split *s) {
 
 int standin_multiply_split(const standin_split *s) {
     static const standin_order any = {.vec = 0};
+    if (!s->packs && s->state && standin_pack_split(s) != SUCCESS) return ILLEGAL_ADDRESS;
     standin_gemm g = {.a = s->a.from,
                       .b = s->b.from,
                       .c = s->c,

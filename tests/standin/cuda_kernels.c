@@ -140,7 +140,7 @@ static int launch_now(void *argument) {
         return standin_multiply(&l->argument.gemm, l->types, &l->order, l->products);
     if (strncmp(l->name, "wgmma_", 6) == 0)
         return standin_multiply_mapped(&l->argument.tma, l->types, &l->order);
-    if (strcmp(l->name, "split_prepare") == 0) return standin_prepare_split(&l->argument.split);
+    if (strncmp(l->name, "split_prepare", 13) == 0) return standin_prepare_split(&l->argument.split);
     if (strcmp(l->name, "split_pack") == 0) return standin_pack_split(&l->argument.split);
     if (strcmp(l->name, "split_multiply") == 0) return standin_multiply_split(&l->argument.split);
     if (strcmp(l->name, "split_03_mma") == 0) return standin_multiply_split(&l->argument.split);
@@ -163,7 +163,7 @@ static int read_option(const standin_module *module, const char *name) {
 }
 
 /* The ladder of tensor-core kernels reads 16-bit pieces of whatever type from its fourth rung on, but for its eighth, which is
- * of f64; so do those for sm_90, which have no VEC. */
+ * of f64; so do those for sm_90, which have no VEC, but for one that is for a B in rows. */
 static standin_order order_of(const standin_function *function) {
     standin_order order = {.vec = 0};
     int rung = 0, tma = strncmp(function->name, "wgmma_", 6) == 0;
@@ -175,6 +175,7 @@ static standin_order order_of(const standin_function *function) {
     order.vec = read_option(function->module, "VEC");
     order.store = read_option(function->module, "STORE");
     order.along_k = tma || (rung >= 4 && rung != 8);
+    order.b_rows = strncmp(function->name, "wgmma_08_", 9) == 0;
     return order;
 }
 

@@ -70,7 +70,7 @@ typedef struct standin_side {
 typedef struct standin_split {
     standin_side a, b;
     int32_t *state;
-    int32_t k, count, strip_blocks, blocks, least_way, known;
+    int32_t k, count, strip_blocks, blocks, least_way, known, packs, unused;
     float alpha, beta;
     char *c;
     int64_t c_row, c_col, batch_c;
@@ -95,6 +95,7 @@ EXPORT int standin_last_tma(standin_seen *seen);
 typedef struct standin_order {
     int at, bt, vec; /* vec 0: the kernel has no such parameters */
     int along_k;     /* elements that are not 2 bytes must lie along k */
+    int b_rows;      /* but those of B in rows */
     int store;       /* TMA writes C */
     int cvec;        /* as vec, of rows of C, which are made of whole ones */
 } standin_order;
