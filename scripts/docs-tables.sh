@@ -159,11 +159,11 @@ table_mma_bursts() { beside ladder-mma.csv 'of("mode") == "burst"' 'in bursts'; 
 
 # The ladder of wgmma, in bursts.
 table_wgmma() {
-    echo '| rung | bf16 4096 | of cuBLAS | 8192 | of cuBLAS |'
+    echo '| rung, bf16 | 4096 | of cuBLAS | 8192 | of cuBLAS |'
     echo '|---|---|---|---|---|'
     results_rows tensor.csv '
         of("kernel") ~ /^wgmma_/ {
-            kernel = of("kernel")
+            kernel = of("kernel") (of("compute") == "tf32" ? ", f32 as TF32" : "")
             if (!(kernel in seen)) { seen[kernel] = 1; order[++count] = kernel }
             tera[kernel, of("m")] = of("gflops") / 1000
             ratios[kernel, of("m")] = of("ratio")
