@@ -17,14 +17,19 @@ run_test() {
 }
 
 # all_at_once VERB: every line read is a name and the arguments of `tessera VERB`; as many run at once as there are cores. What each
-# says goes to $scratch/NAME.said, its rows to $scratch/NAME.csv; the names of those that fail to $scratch/bad.
+# says goes to $scratch/NAME.said, its rows to $scratch/NAME.csv, and where $keep names a directory to that once it has passed; the
+# names of those that fail to $scratch/bad.
+keep=
 all_at_once() {
     : >"$scratch/bad"
     xargs -P "$cores" -L 1 sh -c '
-        tessera=$0 verb=$1 device=$2 scratch=$3 name=$4
-        shift 4
-        "$tessera" "$verb" --device "$device" "$@" --csv "$scratch/$name.csv" >"$scratch/$name.said" 2>&1 ||
-            echo "$name" >>"$scratch/bad"' "$tessera" "$1" "$device" "$scratch"
+        tessera=$0 verb=$1 device=$2 scratch=$3 keep=$4 name=$5
+        shift 5
+        if ! "$tessera" "$verb" --device "$device" "$@" --csv "$scratch/$name.csv" >"$scratch/$name.said" 2>&1; then
+            echo "$name" >>"$scratch/bad"
+        elif [ "$keep" != - ]; then
+            cp "$scratch/$name.csv" "$keep/$name.tmp" && mv "$keep/$name.tmp" "$keep/$name.csv"
+        fi' "$tessera" "$1" "$device" "$scratch" "${keep:--}"
     for name in $(cat "$scratch/bad"); do
         echo "$name:"
         tail -n 5 "$scratch/$name.said"
@@ -133,14 +138,25 @@ random_list() {
         done
     done
 }
+# Minutes of work: shares that have passed are kept until all have, and a run that was cut off is gone on with.
 run_random() {
     bad=0
-    random_list | all_at_once verify || bad=1
-    {
-        echo "random: shapes of up to ${LARGEST:-2100} a side, what the planner takes"
-        join_rows "$scratch"/5-*.csv
-        echo
-    } >"$scratch/checks-3-random"
+    keep="$out/random-of-${COUNT:-10000}"
+    mkdir -p "$keep" || return 1
+    random_list | while read -r name case; do
+        [ -s "$keep/$name.csv" ] || echo "$name $case"
+    done >"$scratch/left"
+    echo "$(grep -c . "$scratch/left") of $(random_list | grep -c .) shares are left"
+    all_at_once verify <"$scratch/left" || bad=1
+    if [ $bad = 0 ]; then
+        {
+            echo "random: shapes of up to ${LARGEST:-2100} a side, what the planner takes"
+            join_rows "$keep"/5-*.csv
+            echo
+        } >"$scratch/checks-3-random"
+        rm -rf "$keep"
+    fi
+    keep=
     return $bad
 }
 

@@ -6,7 +6,8 @@
 #   test         the tests that need a card
 #   verify       every kernel on awkward shapes in all its types, some from host memory, and three thousand random
 #                shapes on tensor cores
-#   random       COUNT (10000) random shapes of up to LARGEST (2100) a side on what the planner takes for tensor cores
+#   random       COUNT (10000) random shapes of up to LARGEST (2100) a side on what the planner takes for tensor cores; one that was
+#                cut off is gone on with
 #   bench        the ladders ladder-f32.csv, ladder-i32.csv, ladder-f64.csv, beside cuBLAS
 #   strict       true-fp32.csv: f32 by multiply-adds and nothing else, small products, squares and odd shapes, as the planner takes them
 #   batches      batches.csv: batches of 4x4x4 to 128x128x128 in f32 and f64, as the planner takes them, in all orders

@@ -19,20 +19,32 @@ static void TYPED(dots)(const vector_part *part, void *sums, const void *x) {
         sum[i] = TYPED(dot)((const IN *)part->matrix + i * part->count_stride, x, part->k);
 }
 
-/* Columns of the matrix are contiguous (or nothing is): TOGETHER of them are added into the sums at a time,
- * in order. */
+/* `count` sums of TOGETHER columns. */
+static inline __attribute__((always_inline)) void
+TYPED(add_columns)(SUM *restrict sum, const IN *restrict column, int64_t deep, const SUM *x, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        SUM total = sum[i];
+        for (int q = 0; q < TOGETHER; q++) total += LOAD(column[q * deep + i]) * x[q];
+        sum[i] = total;
+    }
+}
+
+/* Columns of the matrix are contiguous (or nothing is): TOGETHER of them are added into the sums at a time, in order, and
+ * the next fetched meanwhile. */
 static void TYPED(columns)(const vector_part *part, void *sums, const void *vector) {
+    enum { LINE = 64 / sizeof(IN) };
     const SUM *x = vector;
     SUM *restrict sum = sums;
     int64_t count = part->count, along = part->count_stride, deep = part->depth_stride, p = 0;
     for (int64_t i = 0; i < count; i++) sum[i] = 0;
     for (; along == 1 && p + TOGETHER <= part->k; p += TOGETHER) {
-        const IN *restrict column = (const IN *)part->matrix + p * deep;
-        for (int64_t i = 0; i < count; i++) {
-            SUM total = sum[i];
-            for (int q = 0; q < TOGETHER; q++) total += LOAD(column[q * deep + i]) * x[p + q];
-            sum[i] = total;
+        const IN *column = (const IN *)part->matrix + p * deep;
+        int64_t i = 0;
+        for (; i + LINE <= count; i += LINE) {
+            for (int q = 0; q < TOGETHER; q++) __builtin_prefetch(column + (q + TOGETHER) * deep + i, 0, 2);
+            TYPED(add_columns)(sum + i, column + i, deep, x + p, LINE);
         }
+        TYPED(add_columns)(sum + i, column + i, deep, x + p, count - i);
     }
     for (; p < part->k; p++) {
         const IN *column = (const IN *)part->matrix + p * deep;
