@@ -138,10 +138,10 @@ random_list() {
         done
     done
 }
-# Minutes of work: shares that have passed are kept until all have, and a run that was cut off is gone on with.
+# Minutes of work: shares that have passed are kept until all have, and a run that was cut off is gone on with by the same program.
 run_random() {
     bad=0
-    keep="$out/random-of-${COUNT:-10000}"
+    keep="$out/random-$("$tessera" --version | slug)-${COUNT:-10000}-${LARGEST:-2100}-$seed"
     mkdir -p "$keep" || return 1
     random_list | while read -r name case; do
         [ -s "$keep/$name.csv" ] || echo "$name $case"

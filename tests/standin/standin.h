@@ -70,7 +70,7 @@ typedef struct standin_side {
 typedef struct standin_split {
     standin_side a, b;
     int32_t *state;
-    int32_t k, count, strip_blocks, blocks, least_way, known, packs, unused;
+    int32_t k, count, strip_blocks, blocks, least_way, known, packs, cluster;
     float alpha, beta;
     char *c;
     int64_t c_row, c_col, batch_c;
