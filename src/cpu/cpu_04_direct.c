@@ -41,16 +41,19 @@ int cpu_direct_pays(const problem *what) {
     if (!takes(&o)) return 0;
     int64_t l1 = cpu_read_facts()->l1d, kc = blocking_defaults(&o).kc;
     int64_t depth = 2 * o.n <= o.micro->nr ? blocking_min(o.k, kc) : o.k;
-    return (double)o.n * (double)depth * (double)numeric_size(o.in) <= (double)(l1 ? l1 : 32 << 10);
+    return (double)o.n * (double)depth * (double)numeric_size(o.in) <= 0.75 * (double)(l1 ? l1 : 32 << 10);
 }
 
-static size_t edge_size(const oriented *o, int64_t kc) {
-    return (size_t)blocking_round_up(blocking_min(o->k, kc) * o->micro->lanes * numeric_size(o->in), 64);
+/* Room for the last columns of B, over one step of k: the same either way round. */
+static size_t edge_size(const plan *decided) {
+    const problem *what = &decided->what;
+    int64_t depth = blocking_min(what->k, decided->params[KC]),
+            lanes = isa_current()->products[what->in].micro->lanes;
+    return (size_t)blocking_round_up(depth * lanes * numeric_size(what->in), 64);
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
-    oriented o = blocking_orient(&decided->what);
-    return edge_size(&o, blocking_depth(&o, decided->params[KC])) * (size_t)threads;
+    return edge_size(decided) * (size_t)threads;
 }
 
 /* A column of tiles, `vectors` wide, of which `cols` exist in C. */
@@ -70,9 +73,10 @@ static void multiply_column(const direct *d, micro_call *call, cpu_rectangle par
         to.c = column + row * to.c_row * out_size;
         call->c = in_place ? to.c : (void *)tile;
         call->a = cpu_at(d->a, o->in, row, o->a_row, 0, 0);
+        call->tiles = in_place ? (end - row) / rows : 1;
         o->micro->direct(call, rows, vectors);
         if (!in_place) cpu_store_sums(&to, tile, call->c_row, rows, cols);
-        row += rows;
+        row += call->tiles * rows;
     }
 }
 
@@ -144,7 +148,7 @@ static void run(cpu_job *job, int thread) {
         multiply_rectangle(&d, (cpu_rectangle){0, d.o.m, 0, d.o.n});
         return;
     }
-    d.edge += (size_t)thread * edge_size(&d.o, d.kc);
+    d.edge += (size_t)thread * edge_size(job->decided);
     int64_t parts = job->threads > what->batch.count ? job->threads : 1;
     cpu_grid grid = cpu_make_grid(d.o.m, d.o.n, d.o.micro->direct_rows,
                                   (int64_t)d.o.micro->direct_vectors * d.o.micro->lanes, parts);

@@ -3,7 +3,8 @@
  * multiply-adds. */
 #include <immintrin.h>
 
-#define REGISTERS_32
+#define DIRECT_ROWS               8
+#define DIRECT_VECTORS            3
 #define VECTOR_BYTES              64
 #define ROWS                      6
 #define VECTORS                   4

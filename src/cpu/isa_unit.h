@@ -1,6 +1,7 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
- * apply FROM_LANES, REGISTERS_32, SEPARATE, and MULTIPLY_ADD_f32 and _f64. */
+ * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS and DIRECT_VECTORS, FROM_LANES,
+ * SEPARATE, and MULTIPLY_ADD_f32 and _f64. */
 #include <string.h>
 
 #include "isa.h"
@@ -15,11 +16,16 @@
 #define SEPARATE(x) (void)(x) /* the file is compiled without contraction */
 #endif
 
+/* The tile of a type; elements of eight bytes may have another. */
+#ifndef ROWS_OF_8
+#define ROWS_OF_8    ROWS
+#define VECTORS_OF_8 VECTORS
+#endif
+#define TILE_ROWS(size)    ((size) == 8 ? ROWS_OF_8 : ROWS)
+#define TILE_VECTORS(size) ((size) == 8 ? VECTORS_OF_8 : VECTORS)
+
 /* The largest tile that is read in place. */
-#ifdef REGISTERS_32
-#define DIRECT_ROWS    8
-#define DIRECT_VECTORS 3
-#else
+#ifndef DIRECT_ROWS
 #define DIRECT_ROWS    4
 #define DIRECT_VECTORS 2
 #endif
@@ -51,16 +57,18 @@
 #undef ELEMENT
 #undef TO_SCALAR
 
-#define MICRO_KERNEL(type, size, suffix)                                                      \
-    {                                                                                         \
-        .mr = ROWS, .nr = VECTORS * VECTOR_BYTES / size, .group = 1, .packed = type,          \
-        .multiply = multiply_##suffix, .direct = direct_##suffix, .direct_rows = DIRECT_ROWS, \
-        .direct_vectors = DIRECT_VECTORS, .lanes = VECTOR_BYTES / size, .peak = peak_##suffix \
+#define MICRO_KERNEL(type, size, suffix)                                                                   \
+    {                                                                                                      \
+        .mr = TILE_ROWS(size), .nr = TILE_VECTORS(size) * VECTOR_BYTES / size, .group = 1, .packed = type, \
+        .multiply = multiply_##suffix, .direct = direct_##suffix, .direct_rows = DIRECT_ROWS,              \
+        .direct_vectors = DIRECT_VECTORS, .lanes = VECTOR_BYTES / size, .peak = peak_##suffix              \
     }
 static const micro_kernel micro_f32 = MICRO_KERNEL(TESS_F32, 4, f32);
 static const micro_kernel micro_f64 = MICRO_KERNEL(TESS_F64, 8, f64);
 static const micro_kernel micro_i32 = MICRO_KERNEL(TESS_I32, 4, i32);
-_Static_assert(ROWS *VECTORS *VECTOR_BYTES / 4 <= ISA_LARGEST_TILE, "tiles must fit ISA_LARGEST_TILE");
+_Static_assert(ROWS *VECTORS *VECTOR_BYTES / 4 <= ISA_LARGEST_TILE &&
+                   ROWS_OF_8 * VECTORS_OF_8 * VECTOR_BYTES / 8 <= ISA_LARGEST_TILE,
+               "tiles must fit ISA_LARGEST_TILE");
 
 /* 16-bit inputs are widened to f32 as they are packed, i8 to i32. */
 #define ISA_PRODUCT(micro, pack) \

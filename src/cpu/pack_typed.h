@@ -85,12 +85,12 @@ static inline __attribute__((always_inline)) void TYPED(pack_whole)(const pack_s
 /* Not every instruction set uses it for every type. */
 static __attribute__((unused)) void TYPED(pack)(const pack_source *from, int width, int64_t first,
                                                 int64_t last, void *to) {
-    enum { NR = VECTORS * VECTOR_BYTES / sizeof(SUM) };
+    enum { MR = TILE_ROWS(sizeof(SUM)), NR = TILE_VECTORS(sizeof(SUM)) * VECTOR_BYTES / sizeof(SUM) };
     int64_t whole = from->count / width < last ? from->count / width : last;
     if (width == NR)
         TYPED(pack_whole)(from, NR, first, whole, to);
     else
-        TYPED(pack_whole)(from, ROWS, first, whole, to);
+        TYPED(pack_whole)(from, MR, first, whole, to);
     if (whole < last && whole >= first) TYPED(pack_edge)
     ((const IN *)(const void *)from->data + whole * width * from->count_stride, from->count_stride,
      from->depth_stride, from->depth, width, (int)(from->count - whole * width),
