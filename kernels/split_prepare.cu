@@ -25,15 +25,15 @@ enum { THREADS = 256, STRIP = 32, PACK_ROWS = 256 };
 /* Blocks that share a strip of long lines, and of short ones. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 enum { MANY = 8, FEW = 4 };
-#define PREPARE_KERNEL(cluster) KERNEL2(THREADS, 4) __cluster_dims__(cluster, 1, 1)
+#define PREPARE_KERNEL(cluster) KERNEL2(THREADS, 3) __cluster_dims__(cluster, 1, 1)
 #else
 enum { MANY = 1, FEW = 1 };
-#define PREPARE_KERNEL(cluster) KERNEL2(THREADS, 4)
+#define PREPARE_KERNEL(cluster) KERNEL2(THREADS, 3)
 #endif
 
 /* ---- Lines along which elements are neighbours ---- */
 
-enum { HELD = 4 }; /* times four elements that a thread keeps */
+enum { HELD = 8 }; /* times four elements that a thread keeps */
 
 /* A thread's share of a line: every `threads`-th four elements. */
 typedef struct share {

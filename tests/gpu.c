@@ -127,7 +127,7 @@ static problem_spec draw(int64_t index, int64_t high) {
 GPU_TEST(gpu_products_wherever_they_lie) {
     tess_context *ctx = gpu_open();
     if (!ctx) return;
-    for (sampling s = sampling_start(100, 600, 8.0); sampling_next(&s);) {
+    for (sampling s = sampling_start(20, 600, 8.0); sampling_next(&s);) {
         gpu_place places[3];
         problem_spec spec = draw(s.index, s.index % 7 ? 60 : 200);
         draw_places(places);
@@ -136,7 +136,8 @@ GPU_TEST(gpu_products_wherever_they_lie) {
     tess_close(ctx);
 }
 
-GPU_TEST(gpu_kernels_by_name) {
+/* Every kernel whose name begins so. On a card each type and order is compiled anew, for seconds: few have to do. */
+static void try_kernels(const char *family) {
     tess_context *ctx = gpu_open();
     tess_device_info device;
     if (!ctx || !CHECK_STATUS(tess_device_facts(ctx, &device), TESS_OK, ctx)) return;
@@ -144,10 +145,11 @@ GPU_TEST(gpu_kernels_by_name) {
         tess_kernel_info info;
         CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL);
         if (strcmp(info.device, "gpu") != 0 || info.number == 0) continue;
+        if (strncmp(info.name, family, strlen(family)) != 0) continue;
         if (strcmp(info.needs, "sm_90 alone") == 0 && strcmp(device.isa, "sm_90a") != 0) continue;
         int taken = 0;
         tess_options options = {.kernel = info.name};
-        for (sampling s = sampling_start(30, 100, 1.0); sampling_next(&s);) {
+        for (sampling s = sampling_start(3, 100, 1.0); sampling_next(&s);) {
             gpu_place places[3];
             problem_spec spec = draw(s.index, 140);
             int pair = (int)(s.index % TYPE_PAIRS);
@@ -164,6 +166,22 @@ GPU_TEST(gpu_kernels_by_name) {
         CHECK(taken > 0, "%s took none of the products it was asked for", info.name);
     }
     tess_close(ctx);
+}
+
+GPU_TEST(gpu_kernels_by_name_simt) {
+    try_kernels("simt_");
+}
+GPU_TEST(gpu_kernels_by_name_vector) {
+    try_kernels("vector_");
+}
+GPU_TEST(gpu_kernels_by_name_mma) {
+    try_kernels("mma_");
+}
+GPU_TEST(gpu_kernels_by_name_wgmma) {
+    try_kernels("wgmma_");
+}
+GPU_TEST(gpu_kernels_by_name_split) {
+    try_kernels("split_");
 }
 
 /* The peers take what lies by rows or by columns, in any mixture. */

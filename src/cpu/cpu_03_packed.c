@@ -95,11 +95,13 @@ static void multiply_tile(const team *t, micro_call *call, const cpu_store *to, 
     cpu_store_sums(to, tile, micro->nr, rows, cols);
 }
 
-/* Some lines of the cache of the panel after this one, for each tile: it lies too far away to be read when it is needed. */
-static void fetch_ahead(const char *panel, size_t bytes, int64_t at, int64_t count) {
-    enum { LINE = 64 };
-    size_t each = bytes / LINE / (size_t)count + 1;
-    for (size_t i = 0; i < each; i++) __builtin_prefetch(panel + ((size_t)at * each + i) * LINE, 0, 2);
+/* With each of `tiles` some lines of the panel of B that comes next: it is too far away to be read when it is needed. Few
+ * tiles would wait for many lines. */
+static void fetch_ahead(const char *panel, size_t bytes, int64_t tile, int64_t tiles) {
+    enum { LINE = 64, WORTH_TILES = 8 };
+    if (tiles < WORTH_TILES) return;
+    size_t each = bytes / LINE / (size_t)tiles + 1;
+    for (size_t i = 0; i < each; i++) __builtin_prefetch(panel + ((size_t)tile * each + i) * LINE, 0, 2);
 }
 
 /* Rows and columns of the chunk, MC rows at a time so that their panels stay in the second-level cache. */
@@ -110,12 +112,12 @@ static void multiply_rectangle(const team *t, const cpu_store *to, cpu_rectangle
     micro_call call = {.depth = depth, .b_row = micro->nr};
     for (int64_t block = 0; block < part.rows; block += t->mc) {
         int64_t block_end = part.row + blocking_min(part.rows, block + t->mc);
+        int64_t first = part.row + block, tiles = (block_end - first + micro->mr - 1) / micro->mr;
         for (int64_t col = part.col; col < part.col + part.cols; col += micro->nr) {
             call.b = t->packed_b + (size_t)(col / micro->nr) * panel_b;
-            for (int64_t row = part.row + block; row < block_end; row += micro->mr) {
+            for (int64_t row = first; row < block_end; row += micro->mr) {
                 call.a = t->packed_a + (size_t)(row / micro->mr) * panel_a;
-                fetch_ahead((const char *)call.b + panel_b, panel_b, (row - part.row - block) / micro->mr,
-                            (block_end - part.row - block + micro->mr - 1) / micro->mr);
+                fetch_ahead((const char *)call.b + panel_b, panel_b, (row - first) / micro->mr, tiles);
                 cpu_store tile = store_at(to, row, col);
                 multiply_tile(t, &call, &tile, blocking_min(micro->mr, part.row + part.rows - row),
                               blocking_min(micro->nr, part.col + part.cols - col));

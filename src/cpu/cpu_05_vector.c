@@ -7,7 +7,7 @@
  * CHUNK sums at a time. Threads share out the results, never the depth. */
 #include "cpu.h"
 
-enum { LANES = 32, CHUNK = 4096, TOGETHER = 4 };
+enum { LANES = 32, CHUNK = 4096, TOGETHER = 4, AHEAD = 3 * TOGETHER };
 
 /* `count` results, a row of the matrix each; row i begins at matrix + i*count_stride. */
 typedef struct vector_part {

@@ -30,7 +30,7 @@ TYPED(add_columns)(SUM *restrict sum, const IN *restrict column, int64_t deep, c
 }
 
 /* Columns of the matrix are contiguous (or nothing is): TOGETHER of them are added into the sums at a time, in order, and
- * the next fetched meanwhile. */
+ * those AHEAD fetched meanwhile. */
 static void TYPED(columns)(const vector_part *part, void *sums, const void *vector) {
     enum { LINE = 64 / sizeof(IN) };
     const SUM *x = vector;
@@ -41,7 +41,7 @@ static void TYPED(columns)(const vector_part *part, void *sums, const void *vect
         const IN *column = (const IN *)part->matrix + p * deep;
         int64_t i = 0;
         for (; i + LINE <= count; i += LINE) {
-            for (int q = 0; q < TOGETHER; q++) __builtin_prefetch(column + (q + TOGETHER) * deep + i, 0, 2);
+            for (int q = 0; q < TOGETHER; q++) __builtin_prefetch(column + (q + AHEAD) * deep + i, 0, 2);
             TYPED(add_columns)(sum + i, column + i, deep, x + p, LINE);
         }
         TYPED(add_columns)(sum + i, column + i, deep, x + p, count - i);
