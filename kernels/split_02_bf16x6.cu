@@ -15,7 +15,7 @@
 #define STAGES 6 /* tiles of A and B in flight or in use */
 #endif
 #ifndef GROUP
-#define GROUP 8 /* rows of tiles that are walked together */
+#define GROUP 4 /* rows of tiles that are walked together */
 #endif
 #ifndef CM
 #define CM 2 /* blocks of a cluster: they share columns, and fetch each tile of B once */

@@ -4,16 +4,22 @@
 
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
-# Each test is a process, as many at once as there are cores: most of their time is the compiler's.
+# Each test is a process, as many at once as there are cores: most of their time is the compiler's. One that looks at how
+# much of the card's memory is free comes afterwards, alone.
 run_test() {
     TESSERA_DEVICE=$device "$build/tests/tests" --list gpu >"$scratch/tests" || return 1
     : >"$scratch/bad"
-    TESSERA_DEVICE=$device xargs -P "$cores" -L 1 sh -c '"$0" "$2" >"$1/$2.said" 2>&1 || echo "$2" >>"$1/bad"' \
-        "$build/tests/tests" "$scratch" <"$scratch/tests"
+    grep -v no_allocation "$scratch/tests" | at_once "$cores"
+    grep no_allocation "$scratch/tests" | at_once 1
     for name in $(cat "$scratch/bad"); do tail -n 5 "$scratch/$name.said"; done
     echo "test: $(grep -c . "$scratch/tests") tests, $(grep -c . "$scratch/bad") failed" | tee "$scratch/checks-0-test"
     echo >>"$scratch/checks-0-test"
     [ ! -s "$scratch/bad" ]
+}
+
+at_once() {
+    TESSERA_DEVICE=$device xargs -P "$1" -L 1 sh -c '"$0" "$2" >"$1/$2.said" 2>&1 || echo "$2" >>"$1/bad"' \
+        "$build/tests/tests" "$scratch"
 }
 
 # all_at_once VERB: every line read is a name and the arguments of `tessera VERB`; as many run at once as there are cores. What each

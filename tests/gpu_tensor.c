@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls `try` for every kernel for tensor cores. */
-static void each_kernel(tess_context *ctx, void (*try)(tess_context *ctx, const tess_kernel_info *kernel)) {
+/* Calls `try` for every kernel of a family. */
+static void each_kernel(tess_context *ctx, const char *family,
+                        void (*try)(tess_context *ctx, const tess_kernel_info *kernel)) {
     for (int i = 0; i < tess_count_kernels(); i++) {
         tess_kernel_info info;
         CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL);
-        if (strncmp(info.name, "mma_", 4) == 0 || strncmp(info.name, "wgmma_", 6) == 0) try(ctx, &info);
+        if (strncmp(info.name, family, strlen(family)) == 0) try(ctx, &info);
     }
 }
 
@@ -58,6 +59,11 @@ static void try_shifted(tess_context *ctx, const problem_spec *spec, const tess_
     problem_free(&p);
 }
 
+/* A real compiler takes seconds for each order: one of a type will do there, another for the next kernel. */
+static int is_tried(int number, int type, int layout) {
+    return gpu_is_standin() || layout == (number + type) % 4;
+}
+
 static void try_addresses(tess_context *ctx, const tess_kernel_info *kernel) {
     static const int pairs[] = {0, 1, 3, 7}; /* f32 f64 f16:f32 i8:i32 */
     for (int t = 0; t < 4; t++)
@@ -72,18 +78,26 @@ static void try_addresses(tess_context *ctx, const tess_kernel_info *kernel) {
                                      .store_a = layout & 2 ? STORE_COL : STORE_ROW,
                                      .store_b = layout & 1 ? STORE_COL : STORE_ROW,
                                      .data = DATA_EXACT};
-                if (!type_is_listed(kernel->types, spec.types.name)) continue;
+                if (!is_tried(kernel->number, t, layout) || !type_is_listed(kernel->types, spec.types.name))
+                    continue;
                 tess_options options = {.kernel = kernel->name,
                                         .compute = pairs[t] == 0 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
                 try_shifted(ctx, &spec, &options, off);
             }
 }
 
-GPU_TEST(gpu_tensor_addresses_off_by_some) {
+static void try_addresses_of(const char *family) {
     tess_context *ctx = gpu_open();
     if (!ctx) return;
-    each_kernel(ctx, try_addresses);
+    each_kernel(ctx, family, try_addresses);
     tess_close(ctx);
+}
+
+GPU_TEST(gpu_mma_addresses_off_by_some) {
+    try_addresses_of("mma_");
+}
+GPU_TEST(gpu_wgmma_addresses_off_by_some) {
+    try_addresses_of("wgmma_");
 }
 
 /* Large enough that matrices which are not aligned are copied first, and that host memory travels in parts. */
