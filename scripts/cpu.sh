@@ -5,6 +5,7 @@
 #   NAME=...    the directory under bench/results, instead of the processor's name
 #   PEERS=...   what to compare with, as bench --peer takes it; default: openblas and blis, those that are here
 #   BUILD=...   the build directory, default build
+#   STEPS=...   only these, of: verify devices squares small shapes batch types layouts repeats ladder
 #   QUICK=1     tiny sizes, to try the script itself
 #
 # A step that fails does not stop the others; it is named at the end, and the exit status is 1. The files hold no
@@ -95,17 +96,27 @@ devices() {
 }
 
 echo "cpu      $(cpu model), threads $threads, peers $peers, results in $out"
+every_step="verify devices squares small shapes batch types layouts repeats ladder"
+for word in ${STEPS:=$every_step}; do
+    case " $every_step " in
+    *" $word "*) ;;
+    *) echo "cpu.sh: there is no step '$word'; steps are: $every_step" >&2; exit 2 ;;
+    esac
+done
+# wanted NAME COMMAND...: that step, if it is asked for.
+wanted() { case " $STEPS " in *" $1 "*) step "$@" ;; esac; }
+
 # Words, not one argument: the checks are options.
 # shellcheck disable=SC2086
-step verify "$tessera" verify --device cpu $checks
-step devices devices
-step squares bench auto --sizes $squares --type f32,f64 --threads "$threads" --peer "$peers" --csv "$out/squares.csv"
-step small bench auto --sizes $small --type f32,f64 --threads 1 --peer "$peers" --csv "$out/small.csv"
-step shapes bench auto --shape $shapes --threads "$threads" --peer "$peers" --csv "$out/shapes.csv"
-step batch bench auto --shape 32x32x32 --batch $batch --type f32,f64 --threads "$all" --peer "$peers" --csv "$out/batch.csv"
-step types bench auto --sizes $large --type f32,f16,bf16,i8,i32 --threads 1 --peer none --csv "$out/types.csv"
-step layouts layouts
-step repeats bench_again "$out/repeats.csv" $repeats auto --device cpu --sizes 96,384 --threads 1 --min-time 0.1
-step ladder bench --sizes $ladder --threads "$threads" --peer "$peers" --csv "$out/ladder.csv"
+wanted verify "$tessera" verify --device cpu $checks
+wanted devices devices
+wanted squares bench auto --sizes $squares --type f32,f64 --threads "$threads" --peer "$peers" --csv "$out/squares.csv"
+wanted small bench auto --sizes $small --type f32,f64 --threads 1 --peer "$peers" --csv "$out/small.csv"
+wanted shapes bench auto --shape $shapes --threads "$threads" --peer "$peers" --csv "$out/shapes.csv"
+wanted batch bench auto --shape 32x32x32 --batch $batch --type f32,f64 --threads "$all" --peer "$peers" --csv "$out/batch.csv"
+wanted types bench auto --sizes $large --type f32,f16,bf16,i8,i32 --threads 1 --peer none --csv "$out/types.csv"
+wanted layouts layouts
+wanted repeats bench_again "$out/repeats.csv" $repeats auto --device cpu --sizes 96,384 --threads 1 --min-time 0.1
+wanted ladder bench --sizes $ladder --threads "$threads" --peer "$peers" --csv "$out/ladder.csv"
 
 [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }

@@ -3,7 +3,7 @@
 #
 #   <!-- table NAME: made by make docs -->  ...  <!-- table end -->
 #
-# in README.md and docs/*.md, and docs/ladder.svg. Tables are made of committed files alone: bench/results/h200,
+# in README.md and docs/*.md, and docs/ladder.svg. Tables are made of committed files alone: bench/results,
 # bench/published, and bench/model, which holds what `tessera explain` says and is renewed first, where there is an NVRTC.
 #
 #   check        writes nothing; exit status 1 if a table or the chart is not what would be written
@@ -21,6 +21,7 @@ trap 'exit 130' INT TERM
 . scripts/csv.sh
 . scripts/docs-tables.sh
 . scripts/docs-accurate.sh
+. scripts/docs-cpu.sh
 . scripts/docs-published.sh
 stale=0
 
