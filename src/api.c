@@ -233,7 +233,7 @@ static tess_status check_planned(const tess_matrix *M, const char *name, tess_ty
                                  sentence *why) {
     if (M && M->type == type && M->place == place && M->rows == rows && M->cols == cols &&
         M->row_stride == row_stride && M->col_stride == col_stride &&
-        (uintptr_t)M->data % (uintptr_t)numeric_size(type) == 0)
+        ((uintptr_t)M->data & (uintptr_t)(numeric_size(type) - 1)) == 0) /* sizes are powers of two */
         return TESS_OK;
     TRY(matrix_check(M, name, why));
     return status_fail(why, TESS_ERROR_SHAPE,

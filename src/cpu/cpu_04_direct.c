@@ -88,10 +88,12 @@ static int next_width(int64_t left, int lanes, int most) {
     return (int)vectors;
 }
 
-/* Rows whose elements of A stay in the cache while the columns pass over them. */
+/* Rows whose elements of A stay in the cache while the columns pass over them: at least FEW. */
 static int64_t rows_at_once(const oriented *o, int64_t depth) {
+    enum { FEW = 64 };
+    if (o->m <= FEW) return FEW;
     int64_t rows = (16 << 10) / (depth * numeric_size(o->in));
-    return rows < 64 ? 64 : rows / 8 * 8;
+    return rows < FEW ? FEW : rows / 8 * 8;
 }
 
 /* `part` over the steps [p, p + call->depth) of k. */
@@ -141,7 +143,8 @@ static void set_product(direct *d, const cpu_product *product) {
 static void run(cpu_job *job, int thread) {
     const problem *what = &job->decided->what;
     direct d = {.o = blocking_orient(what), .edge = job->scratch};
-    d.kc = blocking_depth(&d.o, job->decided->params[KC]);
+    int64_t most = job->decided->params[KC];
+    d.kc = d.o.k <= most ? d.o.k : blocking_depth(&d.o, most);
     if (job->threads == 1 && what->batch.count == 1) {
         cpu_product product = cpu_product_at(job, 0);
         set_product(&d, &product);
