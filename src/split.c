@@ -6,9 +6,8 @@
 #include "numeric.h"
 
 /* Of split_prepare.cu: threads of a block; those that a line gets at least; elements that each of them keeps; lines of a
- * strip; elements of its lines that a block holds at most in split_prepare, and twice as many where strips are all there is: a
- * block with so much memory is alone on its multiprocessor; elements that it does at a time in split_pack or where it cannot
- * hold all; and the rows and columns of a tile of split_multiply. */
+ * strip; elements of its lines that a block holds at most in split_prepare, and does at a time in split_pack or where it
+ * cannot hold all; and the rows and columns of a tile of split_multiply. */
 enum {
     THREADS = 256,
     LEAST_THREADS = 32,
@@ -125,15 +124,15 @@ static int cluster_of(int64_t k, int clusters) {
     return !clusters ? 1 : k <= FEW * MOST_ROWS ? FEW : MANY;
 }
 
-/* Elements of k that each block of a cluster has of a strip, if it can hold them, `most`. */
-static int32_t rows_of_strip(int64_t k, int cluster, int most) {
+/* Elements of k that each block of a cluster has of a strip, if it can hold them. */
+static int32_t rows_of_strip(int64_t k, int cluster) {
     int64_t each =
         launch_pieces(launch_pieces(k, SPLIT_DEPTH) * SPLIT_DEPTH, (int64_t)cluster * STRIP) * STRIP;
-    return each <= most ? (int32_t)each : PACK_ROWS;
+    return each <= MOST_ROWS ? (int32_t)each : PACK_ROWS;
 }
 
 static split_side side_of(const void *from, int64_t lines, int64_t k, int64_t count, int64_t line,
-                          int64_t step, int64_t batch) {
+                          int64_t step, int64_t batch, int cluster) {
     int across = step != 1;
     int64_t near = across ? line : step, far = across ? step : line;
     int wide = near == 1 && far % 4 == 0 && batch % 4 == 0 && (uintptr_t)from % 16 == 0 &&
@@ -142,6 +141,7 @@ static split_side side_of(const void *from, int64_t lines, int64_t k, int64_t co
                         .lines = (int32_t)lines,
                         .products = batch == 0 ? 1 : (int32_t)count,
                         .together = across ? 0 : lines_together(k),
+                        .rows = rows_of_strip(k, cluster),
                         .vec = wide ? 4 : 1,
                         .line = line,
                         .step = step,
@@ -164,13 +164,6 @@ static int64_t line_groups_of(const split_side *side) {
     return side->together > 0 ? launch_pieces(side->lines, side->together) * side->products : 0;
 }
 
-/* Cards for which a kernel has boxes have the memory for twice as much. */
-static void set_rows(split_arguments *s, const kernel_row *kernel) {
-    int only_strips = (s->a.kept || !s->a.together) && (s->b.kept || !s->b.together),
-        most = only_strips && kernel->box ? 2 * MOST_ROWS : MOST_ROWS;
-    s->a.rows = s->b.rows = rows_of_strip(s->k, s->cluster, most);
-}
-
 /* Of split_prepare, for what is not kept. Whole clusters, though those for lines do not work together. */
 static void set_blocks(split_arguments *s) {
     int64_t strips = (s->a.kept ? 0 : strips_of(&s->a)) + (s->b.kept ? 0 : strips_of(&s->b)),
@@ -189,8 +182,8 @@ split_arguments split_arguments_of(const problem *run, const operands *data, con
     int64_t count = run->batch.count;
     int cluster = cluster_of(run->k, clusters);
     split_arguments s = {
-        .a = side_of(data->a, run->m, run->k, count, run->a_row, run->a_col, run->batch.stride_a),
-        .b = side_of(data->b, run->n, run->k, count, run->b_col, run->b_row, run->batch.stride_b),
+        .a = side_of(data->a, run->m, run->k, count, run->a_row, run->a_col, run->batch.stride_a, cluster),
+        .b = side_of(data->b, run->n, run->k, count, run->b_col, run->b_row, run->batch.stride_b, cluster),
         .k = (int32_t)run->k,
         .count = (int32_t)count,
         .cluster = cluster,
@@ -207,7 +200,6 @@ split_arguments split_arguments_of(const problem *run, const operands *data, con
     if (workspace) place_parts(&s, &l, workspace);
     use_kept(&s, &s.a, data->kept_a);
     use_kept(&s, &s.b, data->kept_b);
-    set_rows(&s, kernel);
     set_blocks(&s);
     s.packs = !kernel->box || s.a.kept || s.b.kept || !is_held(&s, &s.a) || !is_held(&s, &s.b);
     return s;
