@@ -9,4 +9,5 @@
 #define VECTORS_OF_8   4
 #define FROM_LANES
 #define SEPARATE(x) __asm__("" : "+w"(x))
+#define ALONE(x)    __asm__("" : "+w"(x))
 #include "isa_unit.h"

@@ -1,6 +1,6 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
- * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS and DIRECT_VECTORS, FROM_LANES,
+ * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS and DIRECT_VECTORS, FROM_LANES, ALONE,
  * SEPARATE, and MULTIPLY_ADD_f32 and _f64. */
 #include <string.h>
 
@@ -12,6 +12,9 @@
 #define MULTIPLY_ADD_f64(x, y, z) ((x) * (y) + (z))
 #endif
 #define MULTIPLY_ADD_i32(x, y, z) ((x) * (y) + (z))
+#ifndef ALONE
+#define ALONE(x) (void)(x)
+#endif
 #ifndef SEPARATE
 #define SEPARATE(x) (void)(x) /* the file is compiled without contraction */
 #endif

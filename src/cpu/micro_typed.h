@@ -3,7 +3,8 @@
  *
  * With FROM_LANES, the elements of A are loaded as vectors and taken out lane by lane, for machines whose
  * multiply-add takes a lane as its factor: a register per element would leave too few for the sums. Elsewhere
- * they are broadcast from memory. TYPED(MULTIPLY_ADD)(x, y, z) is x*y + z for a
+ * they are broadcast from memory. ALONE(x) keeps an element that is read in place in a register by itself there: loading it
+ * into all lanes would take a multiply-add's place. TYPED(MULTIPLY_ADD)(x, y, z) is x*y + z for a
  * scalar x, fused where the instruction set can. On x86 it is the instruction by name, because gcc chooses for
  * itself, loop by loop, whether to fuse what is written as * and +, and an element's bits must not depend on
  * its tile. On Arm it is written so, contraction is on, and SEPARATE(x) keeps a multiplication that made x
@@ -130,7 +131,11 @@ INLINE void TYPED(direct_tile)(const micro_call *call, int rows, int vectors) {
         for (int64_t p = 0; p < at.depth; p++, a += a_col, b += at.b_row) {
             const TYPED(vector) *row = (const TYPED(vector) *)(const void *)b;
             UNROLL
-            for (int i = 0; i < rows; i++) TYPED(add_row)(sum + i * vectors, a[i * a_row], row, vectors);
+            for (int i = 0; i < rows; i++) {
+                ELEMENT factor = a[i * a_row];
+                ALONE(factor);
+                TYPED(add_row)(sum + i * vectors, factor, row, vectors);
+            }
         }
         TYPED(merge)(&at, sum, rows, vectors);
         at.a = (const ELEMENT *)at.a + rows * a_row;
