@@ -138,6 +138,11 @@ $(BUILD)/src/cpu/isa_neon_bf16.o: FILE_CFLAGS := -march=armv8.2-a+i8mm+bf16 -ffp
 $(BUILD)/src/cpu/isa.o: FILE_CFLAGS := -DWITH_MMLA
 endif
 endif
+# What results are named after is the commit they were measured with: a new one compiles this file again.
+$(BUILD)/revision: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(REVISION)' | cmp -s - $@ || echo '$(REVISION)' > $@
+$(BUILD)/cli/environment.o: $(BUILD)/revision
 $(BUILD)/cli/environment.o: FILE_CFLAGS := -DTESSERA_REVISION='"$(REVISION)"'
 # Flags of single files stand in this file alone.
 $(filter $(BUILD)/src/cpu/isa%,$(LIB_OBJ)): Makefile
