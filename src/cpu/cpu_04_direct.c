@@ -44,10 +44,10 @@ int cpu_direct_pays(const problem *what) {
     return (double)o.n * (double)depth * (double)numeric_size(o.in) <= 0.75 * (double)(l1 ? l1 : 32 << 10);
 }
 
-/* Room for the last columns of B, over one step of k: the same either way round. */
+/* Room for the last columns of B, over one step of k, which is at most KC and rounded up: the same either way round. */
 static size_t edge_size(const plan *decided) {
     const problem *what = &decided->what;
-    int64_t depth = blocking_min(what->k, decided->params[KC]),
+    int64_t depth = blocking_round_up(blocking_min(what->k, decided->params[KC]), 8),
             lanes = isa_current()->products[what->in].micro->lanes;
     return (size_t)blocking_round_up(depth * lanes * numeric_size(what->in), 64);
 }

@@ -21,8 +21,8 @@
 typedef struct micro_call {
     int64_t depth; /* elements of k; a multiple of `group` */
     const void *a, *b;
-    int64_t a_row, a_col, b_row; /* a_row and a_col only for `direct`, and so is */
-    int64_t tiles;               /* how many tiles there are, each below the one before */
+    int64_t a_row, a_col, b_row;
+    int64_t tiles; /* each below the one before; this, a_row and a_col only for `direct` */
     void *c;
     int64_t c_row;
     double alpha, beta;
