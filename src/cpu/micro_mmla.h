@@ -23,14 +23,16 @@ static void TYPED(multiply)(const micro_call *call) {
     SUMS sum[COLUMN_PAIRS * PAIRS];
     UNROLL
     for (int i = 0; i < COLUMN_PAIRS * PAIRS; i++) sum[i] = (SUMS){0};
-    for (int64_t p = 0; p < call->depth; p += GROUP, a += ROWS * GROUP) {
+    for (int64_t p = 0; p < call->depth; p += GROUP, a += ROWS * GROUP, b += 2 * GROUP * COLUMN_PAIRS) {
         FACTORS rows[PAIRS];
+        /* As in micro_typed.h. */
+        __builtin_prefetch(a + 16 * ROWS * GROUP);
         UNROLL
         for (int i = 0; i < PAIRS; i++) rows[i] = LOAD(a + 2 * GROUP * i);
         UNROLL
-        for (int j = 0; j < COLUMN_PAIRS; j++, b += 2 * GROUP) {
+        for (int j = 0; j < COLUMN_PAIRS; j++) {
             SUMS *column = sum + PAIRS * j;
-            FACTORS columns = LOAD(b);
+            FACTORS columns = LOAD(b + 2 * GROUP * j);
             UNROLL
             for (int i = 0; i < PAIRS; i++) column[i] = MMLA(column[i], rows[i], columns);
             /* gcc would load all of B first, and have too few registers left for the sums. */
