@@ -11,7 +11,7 @@
 
 /* Sums stay in registers only if every loop over a tile is written out. */
 #if defined(__clang__)
-#define UNROLL _Pragma("unroll")
+#define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 64")
 #endif

@@ -23,7 +23,7 @@ typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(
 #define INLINE static inline __attribute__((always_inline))
 /* Sums stay in registers only if every loop over a tile is written out. */
 #if defined(__clang__)
-#define UNROLL _Pragma("unroll")
+#define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
