@@ -27,6 +27,11 @@ trap 'exit 130' INT TERM
 
 . scripts/lib.sh
 
+every_step="verify devices squares small shapes batch types layouts repeats ladder"
+# Words, not one argument.
+# shellcheck disable=SC2086
+known_steps "$every_step" ${STEPS:=$every_step}
+
 # A machine without make can measure what was built elsewhere. A build that failed leaves nothing worth measuring.
 if command -v make >/dev/null || [ ! -x "$tessera" ]; then
     step build make -j "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" BUILD="$build"
@@ -96,13 +101,6 @@ devices() {
 }
 
 echo "cpu      $(cpu model), threads $threads, peers $peers, results in $out"
-every_step="verify devices squares small shapes batch types layouts repeats ladder"
-for word in ${STEPS:=$every_step}; do
-    case " $every_step " in
-    *" $word "*) ;;
-    *) echo "cpu.sh: there is no step '$word'; steps are: $every_step" >&2; exit 2 ;;
-    esac
-done
 # wanted NAME COMMAND...: that step, if it is asked for.
 wanted() { case " $STEPS " in *" $1 "*) step "$@" ;; esac; }
 

@@ -66,16 +66,12 @@ sizes=128:4096:x2
 # Words, not one argument.
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $every_step
+also='; or quick, or check'
 case $1 in
 quick) set -- build verify ladder_f32; sizes=4096 ;;
 check) set -- build test verify sanitize ;;
+*) known_steps "$every_step" "$@" ;;
 esac
-for word; do
-    case " $every_step ladder_f32 " in
-    *" $word "*) ;;
-    *) echo "gpu.sh: there is no step '$word'; steps are: $every_step; or quick, or check" >&2; exit 2 ;;
-    esac
-done
 
 build() { make -j "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" BUILD="$build" all tests; }
 

@@ -45,3 +45,16 @@ bench_again() {
         left=$((left - 1))
     done
 }
+
+# known_steps EVERY WORD...: a word that is no step ends the script with a sentence. $also names what else may be said.
+also=
+known_steps() {
+    every=$1
+    shift
+    for word; do
+        case " $every " in
+        *" $word "*) ;;
+        *) echo "$(basename "$0"): there is no step '$word'; steps are: $every$also" >&2; exit 2 ;;
+        esac
+    done
+}

@@ -67,6 +67,6 @@ int64_t blocking_even(int64_t length, int64_t most, int64_t grain) {
 }
 
 int64_t blocking_depth(const oriented *o, int64_t kc) {
-    int64_t grain = kc < 64 ? 1 : 8;
+    int64_t grain = kc < 64 ? 1 : DEPTH_GRAIN;
     return blocking_even(o->k, kc, o->micro->group > grain ? o->micro->group : grain);
 }

@@ -25,7 +25,9 @@ typedef struct block_sizes {
 } block_sizes;
 block_sizes blocking_defaults(const oriented *o);
 
-/* The depth of a step when k is done in steps of at most `kc`, all but the last equally deep. */
+/* The depth of a step when k is done in steps of at most `kc`, all but the last equally deep, and rounded up to whole
+ * grains at most. */
+enum { DEPTH_GRAIN = 8 };
 int64_t blocking_depth(const oriented *o, int64_t kc);
 /* `length` in equal parts of at most `most`, a multiple of `grain` each (which may take them past `most`). */
 int64_t blocking_even(int64_t length, int64_t most, int64_t grain);

@@ -47,7 +47,7 @@ int cpu_direct_pays(const problem *what) {
 /* Room for the last columns of B, over one step of k, which is at most KC and rounded up: the same either way round. */
 static size_t edge_size(const plan *decided) {
     const problem *what = &decided->what;
-    int64_t depth = blocking_round_up(blocking_min(what->k, decided->params[KC]), 8),
+    int64_t depth = blocking_round_up(blocking_min(what->k, decided->params[KC]), DEPTH_GRAIN),
             lanes = isa_current()->products[what->in].micro->lanes;
     return (size_t)blocking_round_up(depth * lanes * numeric_size(what->in), 64);
 }

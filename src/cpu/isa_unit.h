@@ -1,7 +1,7 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
- * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS and DIRECT_VECTORS, FROM_LANES, ALONE,
- * SEPARATE, and MULTIPLY_ADD_f32 and _f64. */
+ * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS and DIRECT_VECTORS, FROM_LANES with
+ * LOAD_LATER, ALONE, SEPARATE, and MULTIPLY_ADD_f32 and _f64. */
 #include <string.h>
 
 #include "isa.h"
@@ -17,6 +17,13 @@
 #endif
 #ifndef SEPARATE
 #define SEPARATE(x) (void)(x) /* the file is compiled without contraction */
+#endif
+
+/* Sums stay in registers only if every loop over a tile is written out. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
 #endif
 
 /* The tile of a type; elements of eight bytes may have another. */

@@ -9,13 +9,6 @@
 #define PAD   GROUP
 #include "pack_groups.h"
 
-/* Sums stay in registers only if every loop over a tile is written out. */
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 64")
-#endif
-
 static void TYPED(multiply)(const micro_call *call) {
     enum { PAIRS = ROWS / 2, COLUMN_PAIRS = VECTORS * 2 };
     _Static_assert(PAIRS == 4, "the tile is four pairs of rows high");
@@ -52,7 +45,6 @@ static void TYPED(multiply)(const micro_call *call) {
     }
     TYPED_NAME(merge, SUM)(call, tile, ROWS, VECTORS);
 }
-#undef UNROLL
 #undef SUFFIX
 #undef ELEMENT
 #undef GROUP

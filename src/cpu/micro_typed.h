@@ -21,12 +21,6 @@ typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(
     }
 
 #define INLINE static inline __attribute__((always_inline))
-/* Sums stay in registers only if every loop over a tile is written out. */
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 64")
-#endif
 
 INLINE void TYPED(merge_row)(ELEMENT *c, const TYPED(vector) * sum, int vectors, ELEMENT alpha, ELEMENT beta,
                              int reads) {
@@ -76,9 +70,6 @@ INLINE void TYPED(add_lanes)(TYPED(vector) * sum, TYPED(vector) column, TYPED(ve
         sum[3 * WIDE] = TYPED(MULTIPLY_ADD)(column[3 % LANES], row, sum[3 * WIDE]);
     }
 }
-/* What is read from there on is read after this sum is added to: a CPU that can begin four multiply-adds a clock begins
- * fewer where it meets many loads in a row. */
-#define LOAD_LATER(from, sum) __asm__("" : "+r"(from) : "w"(sum))
 #endif
 
 /* The rows of C are wanted at the end: by then they are near. */
@@ -190,5 +181,3 @@ static double TYPED(peak)(int64_t rounds) {
 }
 #undef INLINE
 #undef SIZES
-#undef LOAD_LATER
-#undef UNROLL
