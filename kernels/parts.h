@@ -13,7 +13,6 @@ enum {
     LEAST_TOP = -112,     /* of one that can be: the scale is a number */
     MOST_SPAN = 16,       /* octaves below it that both parts together have 22 bits in */
     SUBSTANTIAL = 8,      /* and that a substantial element is from it at most */
-    LIKELY = 6,           /* and where they are counted from while larger ones may still come */
     MOST_LACK = 48,       /* of A and B together, for what is smaller not to matter */
     LEAST_EXPONENT = -110 /* from there on three bf16 are all of an element */
 };

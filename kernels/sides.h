@@ -14,7 +14,7 @@ typedef struct split_side {
     int *kept; /* of parts that many products use: the way they are written for; NULL: they are this one's */
     int lines, products; /* products: 1 where all of a batch share it */
     int together; /* lines that a block reads at a time: a power of two up to 8; 0: it lies in strips */
-    int rows;     /* of a strip: elements of each line that a block holds, a multiple of 32 */
+    int rows;     /* of a strip: elements of each line that a block holds at a time, a multiple of 32 */
     int vec;      /* 4: may be read 16 bytes at a time; else 1 */
     int unused;
     long long line, step, batch; /* from one line, element and product to the next */

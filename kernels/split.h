@@ -280,8 +280,8 @@ DEVICE void multiply_bf16x6(float totals[BN / 2], room r, ring *at, int chunks, 
 #define C_STEP(g) (g)->c_step
 #include "boxes.h"
 
-/* Undoes the scaling of rows and columns. Each of their two factors is in range where the result is. Factors of rows and
- * columns that are not there are read too, and not used. */
+/* Undoes the scaling of rows and columns. Each of their two factors is in range where the result is. Rows and
+ * columns that are not there have factors too. */
 DEVICE void undo_scaling(const split_gemm *all, place at, float sums[BN / 2]) {
     const gemm *g = &all->maps.g;
     int row = at.row + threadIdx.x % 32 / 4, col = at.col + threadIdx.x % 4 * 2;

@@ -3,17 +3,16 @@
  * A line is a row of A or a column of B, k elements long. Two kernels, launched before the product on its stream:
  *   split_prepare   for every line the power of two that brings its largest element into [2^14, 2^15), kept as two
  *                   factors that undo it; for every block what it found that f16, or bf16, cannot carry; and the parts
- *                   that the kernel likes best, of all lines that stay on the chip until their factors are known
- *                   (split_prepare_short: the same for shorter lines)
- *   split_pack      decides the way from all that was found, and writes the parts that this way lacks; where all are
- *                   likely to be written the product's kernel does without it
+ *                   that the kernel likes best (split_prepare_short: the same for shorter lines)
+ *   split_pack      decides the way from all that was found, and writes the parts that this way lacks; unless parts
+ *                   are kept for many products, the product's kernel does without it
  * The product's kernel does what neither f16 nor bf16 carries by plain multiply-adds; where there is no memory for parts
  * split_multiply is all that is launched.
  * Nothing is added up across blocks but by reading what all of them wrote, so nothing has to be cleared beforehand.
  *
  * Lines along which elements are neighbours are read by some threads of a block each, which keep them in registers. Of
  * others a cluster of blocks reads a strip, 32 lines, each block so much of k, and keeps it in shared memory, where it
- * is turned.
+ * is turned. What neither holds is read once more when the factors are known.
  *
  * Parts of a line lie in chunks of 64 k, and the last is filled with zeros:
  *   WAY_FP16X3  x*2^s = high + low in f16; a chunk is 32 k of high, the same 32 of low, and both again
@@ -292,25 +291,24 @@ DEVICE void give_facts(facts *own, facts f, int block) {
 #define give_facts(own, f, block) (*(own) = (f))
 #endif
 
-/* Elements of k of each block of a cluster: whole pieces of 32. A strip is held if it all fits. */
+/* Elements of k of each block of a cluster: whole pieces of 32. */
 DEVICE int rows_each(int k, int cluster) {
     return (chunks_of(k) * DEPTH + cluster * 32 - 1) / (cluster * 32) * 32;
 }
-DEVICE int is_held(const split_side *side, int k, int cluster) {
-    return side->together > 0 || rows_each(k, cluster) <= side->rows;
-}
 
-/* The largest element of a thread's line, of what all blocks of the cluster have in their tiles. On the way a thread
- * looks at four lines. */
-DEVICE unsigned largest_of_tiles(const strip *p, int cluster, const float *tile, strip_room *room) {
-    int lane = threadIdx.x % 32, four = threadIdx.x % 8;
-    unsigned largest[4] = {0, 0, 0, 0};
+/* The largest of some lines in a tile, of four by each thread. */
+DEVICE void add_largest(const strip *p, const float *tile, unsigned largest[4]) {
     UNROLL_BY(4)
     for (int row = threadIdx.x / 8; row < p->rows; row += THREADS / 8) {
-        four_floats x = *(const four_floats *)&tile[in_strip(row, 4 * four)];
+        four_floats x = *(const four_floats *)&tile[in_strip(row, threadIdx.x % 8 * 4)];
         UNROLL
         for (int i = 0; i < 4; i++) largest[i] = larger_bits(largest[i], bits_of_magnitude(x.at[i]));
     }
+}
+
+/* The largest element of a thread's line, from what all threads of the cluster found of four lines each. */
+DEVICE unsigned largest_of_cluster(unsigned largest[4], int cluster, strip_room *room) {
+    int lane = threadIdx.x % 32, four = threadIdx.x % 8;
     UNROLL
     for (int i = 0; i < 4; i++) {
         largest[i] = larger_bits(largest[i], __shfl_xor_sync(0xffffffffu, largest[i], 8));
@@ -328,55 +326,53 @@ DEVICE unsigned largest_of_tiles(const strip *p, int cluster, const float *tile,
     return join_largest(word_at(&room->largest[column_of_thread()], threadIdx.x % cluster), 7);
 }
 
-/* All pieces of a block's share of a strip that is not held, of which the first is in the tile. The largest element of
- * all first pieces is likely to be that of the line. */
-DEVICE facts survey_pieces(strip p, int last, float *tile, unsigned likely) {
-    facts f = {0, ~0u, 0, 0};
-    unsigned threshold = octaves_below(likely, LIKELY);
-    for (int first = p.row; p.row < last; p.row += p.side->rows) {
-        p.rows = last - p.row < p.side->rows ? last - p.row : p.side->rows;
-        if (p.row > first) read_strip(&p, tile);
-        survey_strip(&p, tile, threshold, &f);
-    }
-    return f;
-}
-
-/* The first block of a cluster judges the lines, from what all have given it. Those it counted are substantial unless
- * the largest is too far above what was likely. */
-DEVICE int judge_strip(const strip *p, int cluster, strip_room *room, unsigned likely, int lack) {
+/* The first block of a cluster judges the lines, from what all have given it. */
+DEVICE int judge_strip(const strip *p, int cluster, strip_room *room, int lack) {
     int line = p->line + column_of_thread();
     if (blockIdx.x % cluster != 0 || threadIdx.x % 8 != 0 || line >= p->side->lines) return 0;
     facts f = room->all[0][column_of_thread()];
     for (int i = 1; i < cluster; i++) merge(&f, &room->all[i][column_of_thread()]);
-    if (f.largest != likely && octaves_below(likely, LIKELY) < octaves_below(f.largest, SUBSTANTIAL))
-        f.count = 0;
     return judge_line(&f, p->k, lack, p->side->undo + 2 * number_of(p->side, p->product, line));
 }
 
-/* Strip number `at` of a side, by the blocks of a cluster together; returns what was found. */
-DEVICE int prepare_strip(const split *s, int cluster, const split_side *side, int at, int lack, float *tile,
-                         strip_room *room) {
+/* Strip number `at` of a side, by the blocks of a cluster together; returns what was found. A block whose share does not
+ * fit its tile as a `whole` reads it in pieces, and all but the last once more, the latest first: they are still near. */
+DEVICE int prepare_strip(const split *s, int cluster, int whole, const split_side *side, int at, int lack,
+                         float *tile, strip_room *room) {
     int k = s->k, groups = groups_of(side, STRIP), each = rows_each(k, cluster), end = chunks_of(k) * DEPTH,
-        rank = blockIdx.x % cluster, last = (rank + 1) * each < end ? (rank + 1) * each : end;
-    strip p = {side, at / groups, at % groups * STRIP, rank * each, last - rank * each, k};
-    if (p.rows > side->rows) p.rows = side->rows;
-    read_strip(&p, tile);
-    unsigned largest = largest_of_tiles(&p, cluster, tile, room);
+        rank = blockIdx.x % cluster, first = rank * each, last = first + each < end ? first + each : end;
+    strip p = {side, at / groups, at % groups * STRIP, first, 0, k};
+    unsigned most[4] = {0, 0, 0, 0};
+    do {
+        int left = last > p.row ? last - p.row : 0;
+        p.rows = whole || left < side->rows ? left : side->rows;
+        read_strip(&p, tile);
+        add_largest(&p, tile, most);
+        p.row += p.rows;
+    } while (!whole && p.row < last);
+    unsigned largest = largest_of_cluster(most, cluster, room);
     int line = p.line + column_of_thread();
     facts f = {largest, ~0u, 0, 0};
-    if (!is_held(side, k, cluster)) {
-        f = survey_pieces(p, last, tile, largest);
-    } else if (line < side->lines) {
-        float undo[2];
-        undo_of(largest, undo);
-        scaling by = scaling_of(s->least_way, undo);
-        f = write_and_survey(&p, tile, largest, &by, parts_of(side, number_of(side, p.product, line), k));
+    float undo[2];
+    undo_of(largest, undo);
+    scaling by = scaling_of(s->least_way, undo);
+    p.row -= p.rows; /* the last piece is still there */
+    for (;;) {
+        if (line < side->lines) {
+            facts more =
+                write_and_survey(&p, tile, largest, &by, parts_of(side, number_of(side, p.product, line), k));
+            merge(&f, &more);
+        }
+        if (whole || p.row <= first) break;
+        p.rows = side->rows;
+        p.row -= p.rows;
+        read_strip(&p, tile);
     }
     f = join_facts(f, 7);
     if (threadIdx.x % 8 == 0) give_facts(&room->all[rank][column_of_thread()], f, 0);
     cluster_arrive();
     cluster_wait();
-    return judge_strip(&p, cluster, room, largest, lack);
+    return judge_strip(&p, cluster, room, lack);
 }
 
 /* The parts alone of a piece of a strip. */
@@ -408,12 +404,12 @@ DEVICE int line_groups_of(const split_side *side) {
 }
 
 /* All strips of both sides, by clusters; all other lines, by blocks. They return what was found. */
-DEVICE int prepare_strips(const split *s, int cluster, float *tile, strip_room *room) {
+DEVICE int prepare_strips(const split *s, int cluster, int whole, float *tile, strip_room *room) {
     int of_a = strips_of(&s->a), all = of_a + strips_of(&s->b), found = 0;
     for (int at = blockIdx.x / cluster; at < all; at += s->strip_blocks / cluster) {
         int is_a = at < of_a;
-        found = join_found(found, prepare_strip(s, cluster, is_a ? &s->a : &s->b, is_a ? at : at - of_a,
-                                                is_a ? LACK_A : LACK_B, tile, room));
+        found = join_found(found, prepare_strip(s, cluster, whole, is_a ? &s->a : &s->b,
+                                                is_a ? at : at - of_a, is_a ? LACK_A : LACK_B, tile, room));
     }
     return found;
 }
@@ -432,13 +428,23 @@ typedef union prepare_room {
     lines_room of_lines;
 } prepare_room;
 
-DEVICE void prepare(const split *s, int cluster, float *tile, prepare_room *room, int founds[THREADS]) {
+/* Factors of lines beyond the last, one of each thread. */
+DEVICE void set_spare_factors(const split_side *side) {
+    float *undo = side->undo + 2 * (number_of(side, side->products, 0) + threadIdx.x);
+    if (!side->kept) undo[0] = undo[1] = 1.0f;
+}
+
+DEVICE void prepare(const split *s, int cluster, int whole, float *tile, prepare_room *room,
+                    int founds[THREADS]) {
     await_last_kernel();
-    int found = (int)blockIdx.x < s->strip_blocks ? prepare_strips(s, cluster, tile, &room->of_strips)
+    int found = (int)blockIdx.x < s->strip_blocks ? prepare_strips(s, cluster, whole, tile, &room->of_strips)
                                                   : prepare_others(s, &room->of_lines);
     found = join_all_found(found, founds);
     if (threadIdx.x == 0) s->state[1 + blockIdx.x] = found;
-    if (threadIdx.x < 2 && blockIdx.x == 0) s->state[1 + s->blocks + threadIdx.x] = 0;
+    if (blockIdx.x > 0) return;
+    if (threadIdx.x < 2) s->state[1 + s->blocks + threadIdx.x] = 0;
+    set_spare_factors(&s->a);
+    set_spare_factors(&s->b);
 }
 
 /* For long lines, and for short ones, whose strips fewer blocks share: what they wait for is each other. */
@@ -446,19 +452,19 @@ PREPARE_KERNEL(MANY) split_prepare(SPLIT_ARGUMENT s) {
     DYNAMIC_SHARED(float, tile);
     __shared__ prepare_room room;
     __shared__ int founds[THREADS];
-    prepare(&s, MANY, tile, &room, founds);
+    prepare(&s, MANY, 0, tile, &room, founds);
 }
 PREPARE_KERNEL(FEW) split_prepare_short(SPLIT_ARGUMENT s) {
     DYNAMIC_SHARED(float, tile);
     __shared__ prepare_room room;
     __shared__ int founds[THREADS];
-    prepare(&s, FEW, tile, &room, founds);
+    prepare(&s, FEW, 1, tile, &room, founds);
 }
 
 /* Units of a side that split_pack has to do, if any. */
 DEVICE int units_of(const split *s, const split_side *side, int way) {
     int pieces = (chunks_of(s->k) * DEPTH + PACK_ROWS - 1) / PACK_ROWS;
-    if (side->kept ? *side->kept == way : way == s->least_way && is_held(side, s->k, s->cluster)) return 0;
+    if (side->kept ? *side->kept == way : way == s->least_way) return 0;
     return line_groups_of(side) + strips_of(side) * pieces;
 }
 

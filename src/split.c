@@ -6,8 +6,8 @@
 #include "numeric.h"
 
 /* Of split_prepare.cu: threads of a block; those that a line gets at least; elements that each of them keeps; lines of a
- * strip; elements of its lines that a block holds at most in split_prepare, and does at a time in split_pack or where it
- * cannot hold all; and the rows and columns of a tile of split_multiply. */
+ * strip; elements of its lines that a block holds at a time, at most in split_prepare, and in split_pack; and the rows and
+ * columns of a tile of split_multiply. */
 enum {
     THREADS = 256,
     LEAST_THREADS = 32,
@@ -18,10 +18,9 @@ enum {
     TILE_EDGE = 128
 };
 /* Blocks of its kernels at most: they walk over the rest. Every block of split_pack reads what each of split_prepare's
- * found, and most end at once where all is held: then there are fewer. */
-enum { MOST_STRIPS = 1024, MOST_LINES = 1024, MOST_PACK = 792, MOST_GUARD = 132, MOST_MULTIPLY = 264 };
-/* Beyond the last line the kernel reads factors up to the end of its tile. */
-enum { SPARE_LINES = 256, UNIT = 256 };
+ * found, and mostly has nothing else to do: so there are few. */
+enum { MOST_STRIPS = 1024, MOST_LINES = 1024, MOST_PACK = 132, MOST_MULTIPLY = 264 };
+enum { UNIT = 256 }; /* bytes that each part of the workspace begins at a multiple of */
 /* Blocks of a cluster of split_prepare_short, and of split_prepare. */
 enum { FEW = 4, MANY = 8 };
 
@@ -56,8 +55,8 @@ static layout layout_of(const problem *run) {
             line = launch_pieces(run->k, SPLIT_DEPTH) * SPLIT_CHUNK * (int64_t)sizeof(uint16_t),
             undo = 2 * (int64_t)sizeof(float);
     l.undo_a = rounded((1 + MOST_STRIPS + MOST_LINES + SPLIT_COUNTERS) * (int64_t)sizeof(int32_t));
-    l.undo_b = l.undo_a + rounded((lines_a + SPARE_LINES) * undo);
-    l.parts_a = l.undo_b + rounded((lines_b + SPARE_LINES) * undo);
+    l.undo_b = l.undo_a + rounded((lines_a + SPLIT_SPARE) * undo);
+    l.parts_a = l.undo_b + rounded((lines_b + SPLIT_SPARE) * undo);
     l.parts_b = l.parts_a + rounded(lines_a * line);
     l.end = l.parts_b + rounded(lines_b * line);
     return l;
@@ -124,11 +123,11 @@ static int cluster_of(int64_t k, int clusters) {
     return !clusters ? 1 : k <= FEW * MOST_ROWS ? FEW : MANY;
 }
 
-/* Elements of k that each block of a cluster has of a strip, if it can hold them. */
+/* Elements of k that each block of a cluster has of a strip, or what it holds of them at a time: equal pieces. */
 static int32_t rows_of_strip(int64_t k, int cluster) {
-    int64_t each =
-        launch_pieces(launch_pieces(k, SPLIT_DEPTH) * SPLIT_DEPTH, (int64_t)cluster * STRIP) * STRIP;
-    return each <= MOST_ROWS ? (int32_t)each : PACK_ROWS;
+    int64_t units = launch_pieces(launch_pieces(k, SPLIT_DEPTH) * SPLIT_DEPTH, (int64_t)cluster * STRIP);
+    int64_t pieces = launch_pieces(units * STRIP, MOST_ROWS);
+    return (int32_t)(launch_pieces(units, pieces) * STRIP);
 }
 
 static split_side side_of(const void *from, int64_t lines, int64_t k, int64_t count, int64_t line,
@@ -168,13 +167,9 @@ static int64_t line_groups_of(const split_side *side) {
 static void set_blocks(split_arguments *s) {
     int64_t strips = (s->a.kept ? 0 : strips_of(&s->a)) + (s->b.kept ? 0 : strips_of(&s->b)),
             lines = (s->a.kept ? 0 : line_groups_of(&s->a)) + (s->b.kept ? 0 : line_groups_of(&s->b));
-    s->strip_blocks = (int32_t)at_most(strips * s->cluster, MOST_STRIPS);
-    s->blocks = s->strip_blocks + (int32_t)at_most(launch_pieces(lines, s->cluster) * s->cluster, MOST_LINES);
-}
-
-/* Whether split_prepare writes its parts too. */
-static int is_held(const split_arguments *s, const split_side *side) {
-    return side->together > 0 || (int64_t)side->rows * s->cluster >= s->k;
+    s->strip_blocks = s->cluster * (int32_t)at_most(strips, MOST_STRIPS / s->cluster);
+    s->blocks = s->strip_blocks +
+                s->cluster * (int32_t)at_most(launch_pieces(lines, s->cluster), MOST_LINES / s->cluster);
 }
 
 split_arguments split_arguments_of(const problem *run, const operands *data, const kernel_row *kernel,
@@ -201,7 +196,7 @@ split_arguments split_arguments_of(const problem *run, const operands *data, con
     use_kept(&s, &s.a, data->kept_a);
     use_kept(&s, &s.b, data->kept_b);
     set_blocks(&s);
-    s.packs = !kernel->box || s.a.kept || s.b.kept || !is_held(&s, &s.a) || !is_held(&s, &s.b);
+    s.packs = !kernel->box || s.a.kept || s.b.kept;
     return s;
 }
 
@@ -264,7 +259,6 @@ static tess_status write_parts(const product_target *target, const product_launc
                                const split_arguments *s, sentence *why) {
     int64_t units = pack_units(&s->a, s->k) + pack_units(&s->b, s->k);
     int has_strips = strips_of(&s->a) + strips_of(&s->b) > 0;
-    int all_held = is_held(s, &s->a) && is_held(s, &s->b);
     split_arguments unkept = *s;
     if (s->a.kept) unkept.a.lines = 0;
     if (s->b.kept) unkept.b.lines = 0;
@@ -272,7 +266,7 @@ static tess_status write_parts(const product_target *target, const product_launc
         TRY(launch_helper(target, launch, s->cluster == FEW ? "split_prepare_short" : "split_prepare",
                           &unkept, s->blocks, s->strip_blocks > 0 ? s->a.rows : 0, why));
     if (!s->packs) return TESS_OK;
-    return launch_helper(target, launch, "split_pack", s, at_most(units, all_held ? MOST_GUARD : MOST_PACK),
+    return launch_helper(target, launch, "split_pack", s, at_most(units, MOST_PACK),
                          has_strips ? PACK_ROWS : 0, why);
 }
 

@@ -17,6 +17,8 @@ enum { SPLIT_FP16X3 = 1, SPLIT_BF16X6 = 2, SPLIT_FMA = 3 };
 /* Elements of k of a chunk, and those of a line's parts that it takes at most; words at the end of the state that a
  * product's kernel counts in. */
 enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH, SPLIT_COUNTERS = 2 };
+/* Lines beyond the last that have factors: the product's kernel reads them up to the end of its tile. */
+enum { SPLIT_SPARE = 256 };
 
 /* The arguments of split_prepare.cu's kernels, and of a product's that has no tensor maps: `split` in kernels/sides.h. A line
  * is a row of A or a column of B. */
@@ -27,7 +29,7 @@ typedef struct split_side {
     int32_t *kept;           /* of parts that many products use: the way they are written for; else NULL */
     int32_t lines, products; /* products: 1 where all of a batch share it */
     int32_t together;        /* lines that a block reads at a time; 0: it lies in strips */
-    int32_t rows;            /* of a strip: elements of each line that a block holds */
+    int32_t rows;            /* of a strip: elements of each line that a block holds at a time */
     int32_t vec;             /* 4: may be read 16 bytes at a time; else 1 */
     int32_t unused;
     int64_t line, step, batch; /* from one line, element along k and product to the next */

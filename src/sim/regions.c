@@ -173,7 +173,8 @@ static tess_status add_side(const product_launch *launch, const split_side *side
                    .count = side->products,
                    .batch_stride = side->batch};
     TRY(add_region(out, from, 1, blocks, why));
-    TRY(add_lines(launch, is_b ? "the factors of B" : "the factors of A", side->undo, 2, lines, 2, out, why));
+    TRY(add_lines(launch, is_b ? "the factors of B" : "the factors of A", side->undo, 2, lines + SPLIT_SPARE,
+                  2, out, why));
     return add_lines(launch, is_b ? "the parts of B" : "the parts of A", side->parts, 1, lines, length, out,
                      why);
 }
