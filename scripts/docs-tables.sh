@@ -239,7 +239,7 @@ table_beyond() {
                 print "| " of("type") " " name " | " speed("time_ms", "gflops") " | " speed("peer_ms", "peer_gflops") " | " sprintf("%.2f", of("ratio")) " |"
             }
             function speed(ms, gflops) {
-                return of("batch") > 1 ? sprintf("%.1f µs", of(ms) * 1000) : sprintf("%.1f TFLOPS", of(gflops) / 1000)
+                return of("batch") > 1 || of("m") < 1000 ? sprintf("%.1f µs", of(ms) * 1000) : sprintf("%.1f TFLOPS", of(gflops) / 1000)
             }'
     done
 }
