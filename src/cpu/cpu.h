@@ -18,6 +18,31 @@ typedef struct cpu_device {
     unsigned char *flush;     /* more than the last cache, for timing with cold caches; NULL until then */
 } cpu_device;
 
+/* The product as kernels with tiles see it (blocking.h). If it is computed as its transpose, C' = B'A', so that stores run in
+ * order, a, b and c stand for B', A' and C'. */
+typedef struct oriented {
+    const micro_kernel *micro;
+    pack_function *pack_a, *pack_b;
+    tess_type in, out, acc;
+    int64_t m, n, k;
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
+    int transposed;
+} oriented;
+
+/* What the CPU keeps in a plan, so that no run has to work it out again. */
+typedef struct cpu_plan {
+    const struct cpu_kernel *kernel;
+    int most_threads; /* that pay, were there as many */
+    oriented o;       /* of kernels with tiles */
+} cpu_plan;
+_Static_assert(sizeof(cpu_plan) <= PLAN_OWN, "a plan must have room for what the CPU keeps in it");
+static inline const cpu_plan *cpu_plan_of(const plan *decided) {
+    return (const cpu_plan *)(const void *)decided->own;
+}
+static inline cpu_plan *cpu_plan_to_fill(plan *decided) {
+    return (cpu_plan *)(void *)decided->own;
+}
+
 /* One call, as the threads that work on it share it. */
 typedef struct cpu_job {
     const plan *decided;
