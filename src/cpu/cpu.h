@@ -60,7 +60,18 @@ typedef struct cpu_product {
     char *c;
     double alpha, beta;
 } cpu_product;
-cpu_product cpu_product_at(const cpu_job *job, int64_t index);
+static inline cpu_product cpu_product_at(const cpu_job *job, int64_t index) {
+    const problem *what = &job->decided->what;
+    int64_t in_size = numeric_size(what->in), out_size = numeric_size(what->out);
+    return (cpu_product){
+        .what = what,
+        .a = (const char *)job->data->a + index * what->batch.stride_a * in_size,
+        .b = (const char *)job->data->b + index * what->batch.stride_b * in_size,
+        .c = (char *)job->data->c + index * what->batch.stride_c * out_size,
+        .alpha = job->data->alpha,
+        .beta = job->data->beta,
+    };
+}
 
 /* What a row of kernels.def names. The sums of an element are added up in an order that depends on the plan
  * alone, never on how the work is shared out: that is why the number of threads cannot change a bit. */

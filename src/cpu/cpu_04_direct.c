@@ -34,14 +34,18 @@ static tess_status prepare(plan *decided, sentence *why) {
                                      : "contiguous rows of B for a row-major C");
 }
 
+static int fits_first_cache(const oriented *o, int64_t depth) {
+    int64_t l1 = cpu_read_facts()->l1d;
+    return (double)o->n * (double)depth * (double)numeric_size(o->in) <= 0.75 * (double)(l1 ? l1 : 32 << 10);
+}
+
 /* B as it lies fits the first-level cache, so that copying it there gains nothing; or C is so narrow that the packed
  * kernel's tile would be half empty, and what is used of B in one step fits. */
 int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
     if (!takes(&o)) return 0;
-    int64_t l1 = cpu_read_facts()->l1d, kc = blocking_defaults(&o).kc;
-    int64_t depth = 2 * o.n <= o.micro->nr ? blocking_min(o.k, kc) : o.k;
-    return (double)o.n * (double)depth * (double)numeric_size(o.in) <= 0.75 * (double)(l1 ? l1 : 32 << 10);
+    if (fits_first_cache(&o, o.k)) return 1;
+    return 2 * o.n <= o.micro->nr && fits_first_cache(&o, blocking_min(o.k, blocking_defaults(&o).kc));
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
