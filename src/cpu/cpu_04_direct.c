@@ -15,8 +15,8 @@ enum { KC }; /* the order of kernels.def */
 typedef struct direct {
     const oriented *o;
     const char *a, *b;
-    cpu_store c;
-    int64_t kc;
+    char *c;
+    double alpha, beta;
 } direct;
 
 static int takes(const oriented *o) {
@@ -54,10 +54,10 @@ static size_t scratch_size(const plan *decided, int threads) {
 }
 
 /* Rows of C that are not contiguous are computed beside it. */
-static void multiply_scattered(const direct *d, micro_call call, cpu_store to) {
+static void multiply_scattered(const oriented *o, micro_call call) {
     _Alignas(64) double tile[ISA_LARGEST_TILE];
-    const oriented *o = d->o;
     int64_t left = call.rows, most = ISA_LARGEST_TILE / o->micro->direct_cols;
+    cpu_store to = {o->out, o->acc, call.c, o->c_row, o->c_col, call.alpha, call.beta};
     call.c = tile, call.c_row = call.cols;
     call.alpha = 1, call.beta = 0;
     for (; left > 0; left -= call.rows) {
@@ -65,7 +65,7 @@ static void multiply_scattered(const direct *d, micro_call call, cpu_store to) {
         o->micro->direct(&call);
         cpu_store_sums(&to, tile, call.c_row, call.rows, call.cols);
         call.a = cpu_at(call.a, o->in, call.rows, o->a_row, 0, 0);
-        to.c += call.rows * to.c_row * numeric_size(to.out);
+        to.c += call.rows * o->c_row * numeric_size(o->out);
     }
 }
 
@@ -89,65 +89,58 @@ static int64_t rows_at_once(const oriented *o, int64_t depth) {
 static void multiply_steps(const direct *d, cpu_rectangle part, int64_t p, int64_t depth) {
     const oriented *o = d->o;
     int64_t end_row = part.row + part.rows, end = part.col + part.cols, at_once = rows_at_once(o, depth);
-    int64_t size = numeric_size(o->in);
-    cpu_store to = d->c;
+    int64_t size = numeric_size(o->in); /* C's elements have it too */
     micro_call call = {.depth = depth,
                        .a_row = o->a_row,
                        .a_col = o->a_col,
                        .b_row = o->b_row,
-                       .c_row = to.c_row,
-                       .alpha = to.alpha,
-                       .beta = p > 0 ? 1 : to.beta};
-    to.beta = call.beta;
+                       .c_row = o->c_row,
+                       .alpha = d->alpha,
+                       .beta = p > 0 ? 1 : d->beta};
     for (int64_t row = part.row; row < end_row; row += call.rows) {
         call.rows = blocking_min(at_once, end_row - row);
         call.a = d->a + (row * o->a_row + p * o->a_col) * size;
         for (int64_t col = part.col; col < end; col += call.cols) {
             call.cols = next_width(end - col, o->micro);
             call.b = d->b + (p * o->b_row + col) * size;
-            to.c = d->c.c + (row * to.c_row + col * to.c_col) * size;
-            call.c = to.c;
-            if (to.c_col == 1)
+            call.c = d->c + (row * o->c_row + col * o->c_col) * size;
+            if (o->c_col == 1)
                 o->micro->direct(&call);
             else
-                multiply_scattered(d, call, to);
+                multiply_scattered(o, call);
         }
     }
 }
 
-static void multiply_rectangle(const direct *d, cpu_rectangle part) {
-    for (int64_t p = 0; p < d->o->k; p += d->kc) multiply_steps(d, part, p, blocking_min(d->kc, d->o->k - p));
-}
-
-static void set_product(direct *d, const cpu_product *product) {
-    const oriented *o = d->o;
-    d->a = o->transposed ? product->b : product->a;
-    d->b = o->transposed ? product->a : product->b;
-    d->c = (cpu_store){o->out, o->acc, product->c, o->c_row, o->c_col, product->alpha, product->beta};
+/* `part` of product `index` of the batch, in steps of kc. */
+static void multiply_rectangle(const cpu_job *job, int64_t index, cpu_rectangle part, int64_t kc) {
+    const oriented *o = &cpu_plan_of(job->decided)->o;
+    cpu_product product = cpu_product_at(job, index);
+    direct d = {.o = o,
+                .a = o->transposed ? product.b : product.a,
+                .b = o->transposed ? product.a : product.b,
+                .c = product.c,
+                .alpha = product.alpha,
+                .beta = product.beta};
+    for (int64_t p = 0; p < o->k; p += kc) multiply_steps(&d, part, p, blocking_min(kc, o->k - p));
 }
 
 /* Threads take rectangles of products until none is left; a single product on one thread needs no sharing
  * out. */
 static void run(cpu_job *job, int thread) {
     (void)thread;
-    const problem *what = &job->decided->what;
     const oriented *o = &cpu_plan_of(job->decided)->o;
-    int64_t most = job->decided->params[KC];
-    direct d = {.o = o, .kc = o->k <= most ? o->k : blocking_depth(o, most)};
-    if (job->threads == 1 && what->batch.count == 1) {
-        cpu_product product = cpu_product_at(job, 0);
-        set_product(&d, &product);
-        multiply_rectangle(&d, (cpu_rectangle){0, o->m, 0, o->n});
+    int64_t count = job->decided->what.batch.count, most = job->decided->params[KC];
+    int64_t kc = o->k <= most ? o->k : blocking_depth(o, most);
+    if (job->threads == 1 && count == 1) {
+        multiply_rectangle(job, 0, (cpu_rectangle){0, o->m, 0, o->n}, kc);
         return;
     }
-    int64_t parts = job->threads > what->batch.count ? job->threads : 1;
-    cpu_grid grid = cpu_make_grid(o->m, o->n, o->micro->direct_rows, o->micro->direct_cols, parts);
-    int64_t per_product = grid.down * grid.across, total = per_product * what->batch.count;
-    for (int64_t at; (at = atomic_fetch_add(&job->next, 1)) < total;) {
-        cpu_product product = cpu_product_at(job, at / per_product);
-        set_product(&d, &product);
-        multiply_rectangle(&d, cpu_grid_part(&grid, at % per_product));
-    }
+    cpu_grid grid = cpu_make_grid(o->m, o->n, o->micro->direct_rows, o->micro->direct_cols,
+                                  job->threads > count ? job->threads : 1);
+    int64_t per_product = grid.down * grid.across, total = per_product * count;
+    for (int64_t at; (at = atomic_fetch_add(&job->next, 1)) < total;)
+        multiply_rectangle(job, at / per_product, cpu_grid_part(&grid, at % per_product), kc);
 }
 
 const cpu_kernel cpu_04_direct = {"cpu_04_direct", prepare, scratch_size, run};
