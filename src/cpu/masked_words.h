@@ -8,27 +8,31 @@
 #define MASK_ALWAYS 0
 typedef uint32_t word_vector __attribute__((vector_size(16)));
 typedef uint32_t word __attribute__((may_alias));
+typedef uint64_t word_pair __attribute__((may_alias, aligned(4)));
+typedef uint64_t pair_vector __attribute__((vector_size(16)));
 
-/* Where the second word and the third are read: where the first is, if they are not there. */
-typedef struct word_mask {
-    int64_t second, third;
-} word_mask;
+/* How many. A branch that goes the same way at every step of depth costs little. */
+typedef int word_mask;
 
 static inline word_mask mask_words(int count) {
-    return (word_mask){count > 1 ? 1 : 0, count > 2 ? 2 : 0};
+    return count;
 }
 
-/* Two words are an element of eight bytes, twice: no number that was not there comes about. */
+/* What is not there is zero, not a copy of what is: a compiler would multiply copies once, by themselves, and not fuse. */
 static inline word_vector load_masked(const void *from, word_mask mask) {
     const word *at = from;
-    return (word_vector){at[0], at[mask.second], at[mask.third], at[mask.second]};
+    if (mask == 1) return (word_vector){at[0], 0, 0, 0};
+    word_pair pair = *(const word_pair *)from;
+    word_vector vector = (word_vector)(pair_vector){pair, 0};
+    if (mask == 3) vector[2] = at[2];
+    return vector;
 }
 
 static inline void store_masked(void *to, word_mask mask, word_vector value) {
     word *at = to;
     at[0] = value[0];
-    if (mask.second) at[1] = value[1];
-    if (mask.third) at[2] = value[2];
+    if (mask >= 2) at[1] = value[1];
+    if (mask == 3) at[2] = value[2];
 }
 
 #endif

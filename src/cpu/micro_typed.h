@@ -181,16 +181,21 @@ INLINE void TYPED(direct_width)(const micro_call *call, int vectors, const word_
     }
 }
 
+/* Apart from whole vectors: one function with all tiles is too much for gcc, which then moves sums to and fro. */
+static __attribute__((noinline)) void TYPED(direct_masked)(const micro_call *call, int vectors) {
+    SIZES;
+    int64_t there = call->cols - (vectors - 1) * LANES;
+    word_mask mask = mask_words((int)(there * (int64_t)sizeof(ELEMENT) / 4));
+    TYPED(direct_width)(call, vectors, &mask);
+}
+
 static void TYPED(direct)(const micro_call *call) {
     SIZES;
     int vectors = (int)((call->cols + LANES - 1) / LANES);
-    int64_t beyond = vectors * LANES - call->cols;
-    if (!MASK_ALWAYS && beyond == 0) {
+    if (MASK_ALWAYS || vectors * LANES != call->cols)
+        TYPED(direct_masked)(call, vectors);
+    else
         TYPED(direct_width)(call, vectors, NULL);
-    } else {
-        word_mask mask = mask_words((int)((LANES - beyond) * (int64_t)sizeof(ELEMENT) / 4));
-        TYPED(direct_width)(call, vectors, &mask);
-    }
 }
 
 /* As many independent chains as a tile has, and nothing to load. */
