@@ -116,10 +116,14 @@ $(BUILD)/kernels/embedded.o: $(BUILD)/kernels/embedded.c
 
 # Each instruction set has a file of its own, which the library enters only where the CPU has it.
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+# gcc would write each tile twice, the second time for strides of 1, and then keep sums in memory.
+ONE_TILE := -fno-version-loops-for-strides
+TILES := $(shell $(CC) $(ONE_TILE) -fsyntax-only -x c /dev/null 2>/dev/null && echo $(ONE_TILE))
+$(BUILD)/src/cpu/isa_portable.o: FILE_CFLAGS := $(TILES)
 ifeq ($(ARCH),x86_64)
-AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
+AVX512 := $(TILES) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 AMX    := -mamx-tile -mamx-int8 -mamx-bf16
-$(BUILD)/src/cpu/isa_avx2.o: FILE_CFLAGS := -mavx2 -mfma -mf16c
+$(BUILD)/src/cpu/isa_avx2.o: FILE_CFLAGS := $(TILES) -mavx2 -mfma -mf16c
 $(BUILD)/src/cpu/isa_avx512.o: FILE_CFLAGS := $(AVX512)
 $(BUILD)/src/cpu/isa_avx512_vnni.o: FILE_CFLAGS := $(AVX512) -mavx512vnni
 # AMX is younger than some compilers, and Linux has to be asked for it.
@@ -129,12 +133,14 @@ $(BUILD)/src/cpu/isa.o: FILE_CFLAGS := -DWITH_AMX
 endif
 endif
 ifeq ($(ARCH),aarch64)
-$(BUILD)/src/cpu/isa_neon.o: FILE_CFLAGS := -ffp-contract=fast
-$(BUILD)/src/cpu/isa_neon_dot.o: FILE_CFLAGS := -march=armv8.2-a+dotprod -ffp-contract=fast
+# Loops of 27 instructions run 1 to 3 % faster where they begin at a multiple of what is fetched at once.
+NEON := $(TILES) -ffp-contract=fast -falign-loops=32
+$(BUILD)/src/cpu/isa_neon.o: FILE_CFLAGS := $(NEON)
+$(BUILD)/src/cpu/isa_neon_dot.o: FILE_CFLAGS := $(NEON) -march=armv8.2-a+dotprod
 # The matrix multiply-adds are younger than some compilers.
 ifeq ($(shell $(CC) -march=armv8.2-a+i8mm+bf16 -fsyntax-only -x c /dev/null 2>/dev/null && echo yes),yes)
-$(BUILD)/src/cpu/isa_neon_i8mm.o: FILE_CFLAGS := -march=armv8.2-a+i8mm -ffp-contract=fast -DWITH_MMLA
-$(BUILD)/src/cpu/isa_neon_bf16.o: FILE_CFLAGS := -march=armv8.2-a+i8mm+bf16 -ffp-contract=fast -DWITH_MMLA
+$(BUILD)/src/cpu/isa_neon_i8mm.o: FILE_CFLAGS := $(NEON) -march=armv8.2-a+i8mm -DWITH_MMLA
+$(BUILD)/src/cpu/isa_neon_bf16.o: FILE_CFLAGS := $(NEON) -march=armv8.2-a+i8mm+bf16 -DWITH_MMLA
 $(BUILD)/src/cpu/isa.o: FILE_CFLAGS := -DWITH_MMLA
 endif
 endif

@@ -14,19 +14,13 @@
 /* Rounds alpha or beta to the type of the sums. */
 static tess_status round_scalar(double value, const char *name, const problem *what, double *rounded,
                                 sentence *why) {
-    *rounded = value;
-    if (what->acc == TESS_I32) {
-        if (!(fabs(value) <= 0x1p53 && value == floor(value)))
-            return status_fail(why, TESS_ERROR_ARGUMENT,
-                               "%s is %g; for i32 results it must be an integer of at most 2^53", name,
-                               value);
-    } else if (what->acc == TESS_F32) {
-        *rounded = (double)(float)value;
-        if (isinf(*rounded) && !isinf(value))
-            return status_fail(why, TESS_ERROR_ARGUMENT,
-                               "%s is %g, which overflows f32, the type this product is summed in", name,
-                               value);
-    }
+    *rounded = what->acc == TESS_F32 ? (double)(float)value : value;
+    if (what->acc == TESS_I32 && !(fabs(value) <= 0x1p53 && value == floor(value)))
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "%s is %g; for i32 results it must be an integer of at most 2^53", name, value);
+    if (isinf(*rounded) && !isinf(value))
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "%s is %g, which overflows f32, the type this product is summed in", name, value);
     return TESS_OK;
 }
 
@@ -38,9 +32,8 @@ static int ranges_meet(const void *x, extent bytes_x, const void *y, extent byte
 
 /* Refuses to write C over `input`, which is read. Parts of one buffer interleave, so that ranges that meet
  * are looked at closely. */
-static tess_status check_alias(const tess_matrix *input, const char *name, extent bytes, int64_t stride,
+static tess_status check_alias(const tess_matrix *input, const char *name, int64_t stride,
                                const tess_matrix *C, const problem *what, sentence *why) {
-    if (!ranges_meet(input->data, bytes, C->data, what->bytes_c)) return TESS_OK;
     footprint read = alias_footprint(input, what->batch.count, stride);
     footprint written = alias_footprint(C, what->batch.count, what->batch.stride_c);
     overlap found = alias_between(&read, &written);
@@ -77,10 +70,14 @@ static tess_status check_run(const plan *decided, double alpha, const tess_matri
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s.data is NULL, but its %" PRId64 "×%" PRId64 " elements are read",
                            missing == A ? "A" : "B", missing->rows, missing->cols);
-    TRY(operand_use(decided->prepared[TESS_ROLE_A], "A", A->data, &data->kept_a, why));
-    TRY(operand_use(decided->prepared[TESS_ROLE_B], "B", B->data, &data->kept_b, why));
-    TRY(check_alias(A, "A", what->bytes_a, what->batch.stride_a, C, what, why));
-    TRY(check_alias(B, "B", what->bytes_b, what->batch.stride_b, C, what, why));
+    const tess_operand *prepared_a = decided->prepared[TESS_ROLE_A],
+                       *prepared_b = decided->prepared[TESS_ROLE_B];
+    if (prepared_a) TRY(operand_use(prepared_a, "A", A->data, &data->kept_a, why));
+    if (prepared_b) TRY(operand_use(prepared_b, "B", B->data, &data->kept_b, why));
+    if (ranges_meet(A->data, what->bytes_a, C->data, what->bytes_c))
+        TRY(check_alias(A, "A", what->batch.stride_a, C, what, why));
+    if (ranges_meet(B->data, what->bytes_b, C->data, what->bytes_c))
+        TRY(check_alias(B, "B", what->batch.stride_b, C, what, why));
     *todo = WORK_PRODUCT;
     return TESS_OK;
 }
@@ -202,6 +199,7 @@ static tess_status make_plan(tess_context *ctx, const tess_matrix *A, const tess
     ctx->device->ops->describe(ctx->index, &info);
     made->ctx = ctx;
     made->decided = decided;
+    made->A = *A, made->B = *B, made->C = *C;
     plan_describe(&decided, info.name, ctx->instead, made->text, sizeof made->text);
     registry_print_params(decided.kernel, decided.params, made->params, sizeof made->params);
     for (char *at = made->params; *at; at++)
@@ -227,30 +225,35 @@ tess_status tess_plan_gemm(tess_context *ctx, const tess_matrix *A, const tess_m
     return context_finish(ctx, status, &why);
 }
 
-/* A planned view may differ only in its data; everything else was checked when the plan was made. */
-static tess_status check_planned(const tess_matrix *M, const char *name, tess_type type, tess_place place,
-                                 int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
-                                 sentence *why) {
-    if (M && M->type == type && M->place == place && M->rows == rows && M->cols == cols &&
-        M->row_stride == row_stride && M->col_stride == col_stride &&
-        ((uintptr_t)M->data & (uintptr_t)(numeric_size(type) - 1)) == 0) /* sizes are powers of two */
-        return TESS_OK;
+/* A planned view may differ only in its data; everything else was checked when the plan was made. One branch for all
+ * that must be equal: this stands in the way of every small product. */
+static inline int is_planned(const tess_matrix *M, const tess_matrix *planned) {
+    uint64_t apart =
+        (uint64_t)((int)M->type ^ (int)planned->type) | (uint64_t)((int)M->place ^ (int)planned->place) |
+        (uint64_t)(M->rows ^ planned->rows) | (uint64_t)(M->cols ^ planned->cols) |
+        (uint64_t)(M->row_stride ^ planned->row_stride) | (uint64_t)(M->col_stride ^ planned->col_stride) |
+        ((uintptr_t)M->data & (uintptr_t)(numeric_size(planned->type) - 1)); /* sizes are powers of two */
+    return apart == 0;
+}
+
+static tess_status refuse_view(const tess_matrix *M, const char *name, const tess_matrix *planned,
+                               sentence *why) {
     TRY(matrix_check(M, name, why));
     return status_fail(why, TESS_ERROR_SHAPE,
                        "%s is %" PRId64 "×%" PRId64 " %s with strides %" PRId64 " and %" PRId64
                        ", but the plan was made for %" PRId64 "×%" PRId64 " %s with strides %" PRId64
                        " and %" PRId64 "%s",
-                       name, M->rows, M->cols, tess_type_name(M->type), M->row_stride, M->col_stride, rows,
-                       cols, tess_type_name(type), row_stride, col_stride,
-                       M->place == place ? "" : " in another place");
+                       name, M->rows, M->cols, tess_type_name(M->type), M->row_stride, M->col_stride,
+                       planned->rows, planned->cols, tess_type_name(planned->type), planned->row_stride,
+                       planned->col_stride, M->place == planned->place ? "" : " in another place");
 }
 
 static tess_status check_views(const tess_plan *made, const tess_matrix *A, const tess_matrix *B,
                                const tess_matrix *C, sentence *why) {
-    const problem *what = &made->decided.what;
-    TRY(check_planned(A, "A", what->in, what->place_a, what->m, what->k, what->a_row, what->a_col, why));
-    TRY(check_planned(B, "B", what->in, what->place_b, what->k, what->n, what->b_row, what->b_col, why));
-    return check_planned(C, "C", what->out, what->place_c, what->m, what->n, what->c_row, what->c_col, why);
+    if (!A || !is_planned(A, &made->A)) return refuse_view(A, "A", &made->A, why);
+    if (!B || !is_planned(B, &made->B)) return refuse_view(B, "B", &made->B, why);
+    if (!C || !is_planned(C, &made->C)) return refuse_view(C, "C", &made->C, why);
+    return TESS_OK;
 }
 
 static tess_status run_plan(const tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B,

@@ -44,12 +44,13 @@ typedef struct plan_rest {
     int64_t rows, cols; /* of C that come before it: all of them in one direction */
 } plan_rest;
 
-/* A decision: this kernel, these parameters, for this reason. The device fills `entry`, `params` (those still
- * 0) and `threads`. */
+/* A decision: this kernel, these parameters, for this reason. The device fills `own`, `params` (those still
+ * 0) and `threads`. Plans are copied. */
+enum { PLAN_OWN = 160 };
 typedef struct plan {
     problem what;
     const kernel_row *kernel;
-    const void *entry; /* what the device runs it with */
+    _Alignas(8) char own[PLAN_OWN]; /* what the device keeps for its runs */
     int64_t params[REGISTRY_PARAMS];
     int threads;
     int64_t workspace; /* bytes a run needs beside the matrices, if the device knows before it runs */

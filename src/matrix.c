@@ -15,7 +15,7 @@ static int extend(int64_t count, int64_t stride, int64_t *low, int64_t *high) {
 }
 
 int matrix_extent(const tess_matrix *M, int64_t count, int64_t stride, extent *out) {
-    int64_t size = (int64_t)tess_type_size(M->type), low = 0, high = 0;
+    int64_t size = numeric_size(M->type), low = 0, high = 0;
     *out = (extent){0, 0};
     if (M->rows <= 0 || M->cols <= 0 || count <= 0) return 1;
     if (!extend(M->rows, M->row_stride, &low, &high) || !extend(M->cols, M->col_stride, &low, &high) ||

@@ -131,8 +131,6 @@ tess_status tess_use_operands(tess_plan *made, tess_operand *A, tess_operand *B)
 
 tess_status operand_use(const tess_operand *prepared, const char *name, const void *data, const void **kept,
                         sentence *why) {
-    *kept = NULL;
-    if (!prepared) return TESS_OK;
     if (prepared->view.data != data)
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s.data is %p, but the operand that the plan uses for it was prepared from %p",

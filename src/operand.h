@@ -13,8 +13,7 @@ struct tess_operand {
     int users;     /* plans; guarded by the context's lock */
 };
 
-/* What a run finds kept of the matrix `name`, whose data is at `data`. Refuses other data than was prepared. `prepared`
- * may be NULL. */
+/* What a run finds kept of the matrix `name`, whose data is at `data`. Refuses other data than was prepared. */
 tess_status operand_use(const tess_operand *prepared, const char *name, const void *data, const void **kept,
                         sentence *why);
 

@@ -7,6 +7,7 @@
 struct tess_plan {
     tess_context *ctx;
     plan decided;
+    tess_matrix A, B, C; /* the views it was made for */
     char text[1024], params[256];
 };
 

@@ -3,8 +3,7 @@
 
 #include "memory.h"
 
-tess_status workspace_grow(device_workspace *w, size_t bytes, const char *purpose, sentence *why) {
-    if (bytes <= w->size) return TESS_OK;
+tess_status workspace_enlarge(device_workspace *w, size_t bytes, const char *purpose, sentence *why) {
     if (w->lent)
         return status_fail(why, TESS_ERROR_MEMORY,
                            "the workspace has %zu bytes, but %zu bytes are needed for %s; pass a larger one "

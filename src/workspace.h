@@ -11,8 +11,13 @@ typedef struct device_workspace {
     int lent;
 } device_workspace;
 
-/* Makes it at least that large; what it held is lost. `purpose` completes "... bytes are needed for". */
-tess_status workspace_grow(device_workspace *w, size_t bytes, const char *purpose, sentence *why);
+/* Makes it larger: at least that large; what it held is lost. */
+tess_status workspace_enlarge(device_workspace *w, size_t bytes, const char *purpose, sentence *why);
+/* The same, unless it is as large as that. `purpose` completes "... bytes are needed for". */
+static inline tess_status workspace_grow(device_workspace *w, size_t bytes, const char *purpose,
+                                         sentence *why) {
+    return bytes <= w->size ? TESS_OK : workspace_enlarge(w, bytes, purpose, why);
+}
 /* Uses the caller's memory from now on; NULL: its own again. */
 void workspace_lend(device_workspace *w, void *memory, size_t bytes);
 void workspace_close(device_workspace *w);

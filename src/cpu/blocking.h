@@ -4,16 +4,7 @@
 
 #include "cpu.h"
 
-/* The product as the packed kernels see it. If C's steps down its columns are shorter it is computed as its
- * transpose, C' = B'A', so that stores run in order; a, b and c then stand for B', A' and C'. */
-typedef struct oriented {
-    const micro_kernel *micro;
-    pack_function *pack_a, *pack_b;
-    tess_type in, out, acc;
-    int64_t m, n, k;
-    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
-    int transposed;
-} oriented;
+/* If C's steps down its columns are shorter than along its rows, the product is computed as its transpose. */
 oriented blocking_orient(const problem *what);
 /* The other way round where that fits tiles a good deal better: a C of 16 columns is two thirds of two tiles of 12. */
 oriented blocking_orient_tight(const problem *what);

@@ -18,6 +18,31 @@ typedef struct cpu_device {
     unsigned char *flush;     /* more than the last cache, for timing with cold caches; NULL until then */
 } cpu_device;
 
+/* The product as kernels with tiles see it (blocking.h). If it is computed as its transpose, C' = B'A', so that stores run in
+ * order, a, b and c stand for B', A' and C'. */
+typedef struct oriented {
+    const micro_kernel *micro;
+    pack_function *pack_a, *pack_b;
+    tess_type in, out, acc;
+    int64_t m, n, k;
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
+    int transposed;
+} oriented;
+
+/* What the CPU keeps in a plan, so that no run has to work it out again. */
+typedef struct cpu_plan {
+    const struct cpu_kernel *kernel;
+    int most_threads; /* that pay, were there as many */
+    oriented o;       /* of kernels with tiles */
+} cpu_plan;
+_Static_assert(sizeof(cpu_plan) <= PLAN_OWN, "a plan must have room for what the CPU keeps in it");
+static inline const cpu_plan *cpu_plan_of(const plan *decided) {
+    return (const cpu_plan *)(const void *)decided->own;
+}
+static inline cpu_plan *cpu_plan_to_fill(plan *decided) {
+    return (cpu_plan *)(void *)decided->own;
+}
+
 /* One call, as the threads that work on it share it. */
 typedef struct cpu_job {
     const plan *decided;
@@ -35,7 +60,18 @@ typedef struct cpu_product {
     char *c;
     double alpha, beta;
 } cpu_product;
-cpu_product cpu_product_at(const cpu_job *job, int64_t index);
+static inline cpu_product cpu_product_at(const cpu_job *job, int64_t index) {
+    const problem *what = &job->decided->what;
+    int64_t in_size = numeric_size(what->in), out_size = numeric_size(what->out);
+    return (cpu_product){
+        .what = what,
+        .a = (const char *)job->data->a + index * what->batch.stride_a * in_size,
+        .b = (const char *)job->data->b + index * what->batch.stride_b * in_size,
+        .c = (char *)job->data->c + index * what->batch.stride_c * out_size,
+        .alpha = job->data->alpha,
+        .beta = job->data->beta,
+    };
+}
 
 /* What a row of kernels.def names. The sums of an element are added up in an order that depends on the plan
  * alone, never on how the work is shared out: that is why the number of threads cannot change a bit. */

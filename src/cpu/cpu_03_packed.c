@@ -52,8 +52,9 @@ static part_sizes sizes_of(const oriented *o, const plan *decided) {
 
 static tess_status prepare(plan *decided, sentence *why) {
     (void)why;
-    oriented o = blocking_orient_tight(&decided->what);
-    block_sizes defaults = blocking_defaults(&o);
+    oriented *o = &cpu_plan_to_fill(decided)->o;
+    *o = blocking_orient_tight(&decided->what);
+    block_sizes defaults = blocking_defaults(o);
     if (!decided->params[KC]) decided->params[KC] = defaults.kc;
     if (!decided->params[MC]) decided->params[MC] = defaults.mc;
     if (!decided->params[NC]) decided->params[NC] = defaults.chunk;
@@ -66,8 +67,7 @@ static int64_t teams_of(const plan *decided, int threads) {
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
-    oriented o = blocking_orient_tight(&decided->what);
-    part_sizes sizes = sizes_of(&o, decided);
+    part_sizes sizes = sizes_of(&cpu_plan_of(decided)->o, decided);
     return (sizes.a + sizes.b + sizes.sums) * (size_t)teams_of(decided, threads);
 }
 
@@ -193,9 +193,7 @@ static void multiply_product(team *t, const cpu_product *product) {
 static void run(cpu_job *job, int thread) {
     const plan *decided = job->decided;
     int alone = teams_of(decided, job->threads) > 1;
-    team t = {.o = blocking_orient_tight(&decided->what),
-              .workers = job->workers,
-              .threads = alone ? 1 : job->threads};
+    team t = {.o = cpu_plan_of(decided)->o, .workers = job->workers, .threads = alone ? 1 : job->threads};
     part_sizes sizes = sizes_of(&t.o, decided);
     t.me = alone ? 0 : thread;
     t.kc = blocking_depth(&t.o, decided->params[KC]);

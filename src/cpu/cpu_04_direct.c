@@ -1,7 +1,7 @@
 /* cpu_04_direct: the register tile without packing, for small products and thin ones.
  * before:  cpu_03_packed
- * change:  the micro-kernel reads A and B where they lie, in tiles as wide and as high as what is left; only
- *          the last few columns of B, fewer than a vector holds, are packed
+ * change:  the micro-kernel reads A and B where they lie, in tiles as wide and as high as what is left; of the last
+ *          vector of a row it reads and writes what is there
  * why:     packing moves every element of A and B once; a product that uses an element only a few dozen times
  *          does not earn that back
  *
@@ -13,11 +13,10 @@ enum { KC }; /* the order of kernels.def */
 
 /* One product. */
 typedef struct direct {
-    oriented o;
+    const oriented *o;
     const char *a, *b;
-    cpu_store c;
-    int64_t kc;
-    char *edge; /* packed: the last columns of B */
+    char *c;
+    double alpha, beta;
 } direct;
 
 static int takes(const oriented *o) {
@@ -25,13 +24,19 @@ static int takes(const oriented *o) {
 }
 
 static tess_status prepare(plan *decided, sentence *why) {
-    oriented o = blocking_orient(&decided->what);
-    if (!decided->params[KC]) decided->params[KC] = blocking_defaults(&o).kc;
-    if (takes(&o)) return TESS_OK;
+    oriented *o = &cpu_plan_to_fill(decided)->o;
+    *o = blocking_orient(&decided->what);
+    if (!decided->params[KC]) decided->params[KC] = blocking_defaults(o).kc;
+    if (takes(o)) return TESS_OK;
     return status_fail(why, TESS_ERROR_KERNEL,
                        "cpu_04_direct takes f32, f64 and i32 with %s; cpu_03_packed takes any product",
-                       o.transposed ? "contiguous columns of A for a column-major C"
-                                    : "contiguous rows of B for a row-major C");
+                       o->transposed ? "contiguous columns of A for a column-major C"
+                                     : "contiguous rows of B for a row-major C");
+}
+
+static int fits_first_cache(const oriented *o, int64_t depth) {
+    int64_t l1 = cpu_read_facts()->l1d;
+    return (double)o->n * (double)depth * (double)numeric_size(o->in) <= 0.75 * (double)(l1 ? l1 : 32 << 10);
 }
 
 /* B as it lies fits the first-level cache, so that copying it there gains nothing; or C is so narrow that the packed
@@ -39,53 +44,37 @@ static tess_status prepare(plan *decided, sentence *why) {
 int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
     if (!takes(&o)) return 0;
-    int64_t l1 = cpu_read_facts()->l1d, kc = blocking_defaults(&o).kc;
-    int64_t depth = 2 * o.n <= o.micro->nr ? blocking_min(o.k, kc) : o.k;
-    return (double)o.n * (double)depth * (double)numeric_size(o.in) <= 0.75 * (double)(l1 ? l1 : 32 << 10);
-}
-
-/* Room for the last columns of B, over one step of k, which is at most KC and rounded up: the same either way round. */
-static size_t edge_size(const plan *decided) {
-    const problem *what = &decided->what;
-    int64_t depth = blocking_round_up(blocking_min(what->k, decided->params[KC]), DEPTH_GRAIN),
-            lanes = isa_current()->products[what->in].micro->lanes;
-    return (size_t)blocking_round_up(depth * lanes * numeric_size(what->in), 64);
+    if (fits_first_cache(&o, o.k)) return 1;
+    return 2 * o.n <= o.micro->nr && fits_first_cache(&o, blocking_min(o.k, blocking_defaults(&o).kc));
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
-    return edge_size(decided) * (size_t)threads;
+    (void)decided, (void)threads;
+    return 0;
 }
 
-/* A column of tiles, `vectors` wide, of which `cols` exist in C. */
-static void multiply_column(const direct *d, micro_call *call, cpu_rectangle part, int64_t col, int64_t cols,
-                            int vectors) {
-    const oriented *o = &d->o;
-    int64_t out_size = numeric_size(o->out), end = part.row + part.rows;
-    int in_place = d->c.c_col == 1 && cols == (int64_t)vectors * o->micro->lanes;
+/* Rows of C that are not contiguous are computed beside it. */
+static void multiply_scattered(const oriented *o, micro_call call) {
     _Alignas(64) double tile[ISA_LARGEST_TILE];
-    cpu_store to = d->c;
-    char *column = to.c + col * to.c_col * out_size;
-    call->alpha = in_place ? to.alpha : 1, call->beta = in_place ? to.beta : 0;
-    call->c_row = in_place ? to.c_row : (int64_t)vectors * o->micro->lanes;
-    for (int64_t row = part.row; row < end;) {
-        int rows = o->micro->direct_rows;
-        while (rows > end - row) rows /= 2;
-        to.c = column + row * to.c_row * out_size;
-        call->c = in_place ? to.c : (void *)tile;
-        call->a = cpu_at(d->a, o->in, row, o->a_row, 0, 0);
-        call->tiles = in_place ? (end - row) / rows : 1;
-        o->micro->direct(call, rows, vectors);
-        if (!in_place) cpu_store_sums(&to, tile, call->c_row, rows, cols);
-        row += call->tiles * rows;
+    int64_t left = call.rows, most = ISA_LARGEST_TILE / o->micro->direct_cols;
+    cpu_store to = {o->out, o->acc, call.c, o->c_row, o->c_col, call.alpha, call.beta};
+    call.c = tile, call.c_row = call.cols;
+    call.alpha = 1, call.beta = 0;
+    for (; left > 0; left -= call.rows) {
+        call.rows = blocking_min(left, most);
+        o->micro->direct(&call);
+        cpu_store_sums(&to, tile, call.c_row, call.rows, call.cols);
+        call.a = cpu_at(call.a, o->in, call.rows, o->a_row, 0, 0);
+        to.c += call.rows * o->c_row * numeric_size(o->out);
     }
 }
 
-/* How many vectors the next column of tiles takes: as many as a tile may have, unless that would leave a
- * single one for the last column. */
-static int next_width(int64_t left, int lanes, int most) {
-    int64_t vectors = left / lanes;
-    if (vectors > most) return vectors == most + 1 && most > 2 ? most - 1 : most;
-    return (int)vectors;
+/* How many columns the next tiles take: as many as a tile may have, unless that would leave a single vector for the
+ * last. */
+static int64_t next_width(int64_t left, const micro_kernel *micro) {
+    int most = micro->direct_cols, lanes = micro->lanes;
+    if (left <= most) return left;
+    return left <= most + lanes && most > 2 * lanes ? most - lanes : most;
 }
 
 /* Rows whose elements of A stay in the cache while the columns pass over them: at least FEW. */
@@ -96,71 +85,62 @@ static int64_t rows_at_once(const oriented *o, int64_t depth) {
     return rows < FEW ? FEW : rows / 8 * 8;
 }
 
-/* `part` over the steps [p, p + call->depth) of k. */
-static void multiply_steps(const direct *d, micro_call *call, cpu_rectangle part, int64_t p) {
-    const oriented *o = &d->o;
-    int lanes = o->micro->lanes, most = o->micro->direct_vectors;
-    int64_t end = part.col + part.cols, end_row = part.row + part.rows, over = part.cols % lanes;
-    int64_t step = rows_at_once(o, call->depth);
-    if (over) {
-        pack_source b = {cpu_at(d->b, o->in, p, o->b_row, end - over, 1), over, call->depth, 1, o->b_row};
-        o->pack_b(&b, lanes, 0, 1, d->edge);
-    }
-    for (; part.row < end_row; part.row += step) {
-        part.rows = blocking_min(step, end_row - part.row);
-        int64_t col = part.col;
-        for (int vectors; (vectors = next_width(end - col, lanes, most)) > 0;
-             col += (int64_t)vectors * lanes) {
-            call->b = cpu_at(d->b, o->in, p, o->b_row, col, 1), call->b_row = o->b_row;
-            multiply_column(d, call, part, col, (int64_t)vectors * lanes, vectors);
-        }
-        if (over) {
-            call->b = d->edge, call->b_row = lanes;
-            multiply_column(d, call, part, col, over, 1);
+/* `part` over steps [p, p + depth) of k. */
+static void multiply_steps(const direct *d, cpu_rectangle part, int64_t p, int64_t depth) {
+    const oriented *o = d->o;
+    int64_t end_row = part.row + part.rows, end = part.col + part.cols, at_once = rows_at_once(o, depth);
+    int64_t size = numeric_size(o->in); /* C's elements have it too */
+    micro_call call = {.depth = depth,
+                       .a_row = o->a_row,
+                       .a_col = o->a_col,
+                       .b_row = o->b_row,
+                       .c_row = o->c_row,
+                       .alpha = d->alpha,
+                       .beta = p > 0 ? 1 : d->beta};
+    for (int64_t row = part.row; row < end_row; row += call.rows) {
+        call.rows = blocking_min(at_once, end_row - row);
+        call.a = d->a + (row * o->a_row + p * o->a_col) * size;
+        for (int64_t col = part.col; col < end; col += call.cols) {
+            call.cols = next_width(end - col, o->micro);
+            call.b = d->b + (p * o->b_row + col) * size;
+            call.c = d->c + (row * o->c_row + col * o->c_col) * size;
+            if (o->c_col == 1)
+                o->micro->direct(&call);
+            else
+                multiply_scattered(o, call);
         }
     }
 }
 
-static void multiply_rectangle(direct *d, cpu_rectangle part) {
-    const oriented *o = &d->o;
-    const char *a = d->a;
-    for (int64_t p = 0; p < o->k; p += d->kc) {
-        micro_call call = {.depth = blocking_min(d->kc, o->k - p), .a_row = o->a_row, .a_col = o->a_col};
-        d->a = cpu_at(a, o->in, 0, 0, p, o->a_col);
-        if (p > 0) d->c.beta = 1;
-        multiply_steps(d, &call, part, p);
-    }
-}
-
-static void set_product(direct *d, const cpu_product *product) {
-    d->a = d->o.transposed ? product->b : product->a;
-    d->b = d->o.transposed ? product->a : product->b;
-    d->c = (cpu_store){d->o.out, d->o.acc, product->c, d->o.c_row, d->o.c_col, product->alpha, product->beta};
+/* `part` of product `index` of the batch, in steps of kc. */
+static void multiply_rectangle(const cpu_job *job, int64_t index, cpu_rectangle part, int64_t kc) {
+    const oriented *o = &cpu_plan_of(job->decided)->o;
+    cpu_product product = cpu_product_at(job, index);
+    direct d = {.o = o,
+                .a = o->transposed ? product.b : product.a,
+                .b = o->transposed ? product.a : product.b,
+                .c = product.c,
+                .alpha = product.alpha,
+                .beta = product.beta};
+    for (int64_t p = 0; p < o->k; p += kc) multiply_steps(&d, part, p, blocking_min(kc, o->k - p));
 }
 
 /* Threads take rectangles of products until none is left; a single product on one thread needs no sharing
  * out. */
 static void run(cpu_job *job, int thread) {
-    const problem *what = &job->decided->what;
-    direct d = {.o = blocking_orient(what), .edge = job->scratch};
-    int64_t most = job->decided->params[KC];
-    d.kc = d.o.k <= most ? d.o.k : blocking_depth(&d.o, most);
-    if (job->threads == 1 && what->batch.count == 1) {
-        cpu_product product = cpu_product_at(job, 0);
-        set_product(&d, &product);
-        multiply_rectangle(&d, (cpu_rectangle){0, d.o.m, 0, d.o.n});
+    (void)thread;
+    const oriented *o = &cpu_plan_of(job->decided)->o;
+    int64_t count = job->decided->what.batch.count, most = job->decided->params[KC];
+    int64_t kc = o->k <= most ? o->k : blocking_depth(o, most);
+    if (job->threads == 1 && count == 1) {
+        multiply_rectangle(job, 0, (cpu_rectangle){0, o->m, 0, o->n}, kc);
         return;
     }
-    d.edge += (size_t)thread * edge_size(job->decided);
-    int64_t parts = job->threads > what->batch.count ? job->threads : 1;
-    cpu_grid grid = cpu_make_grid(d.o.m, d.o.n, d.o.micro->direct_rows,
-                                  (int64_t)d.o.micro->direct_vectors * d.o.micro->lanes, parts);
-    int64_t per_product = grid.down * grid.across, total = per_product * what->batch.count;
-    for (int64_t at; (at = atomic_fetch_add(&job->next, 1)) < total;) {
-        cpu_product product = cpu_product_at(job, at / per_product);
-        set_product(&d, &product);
-        multiply_rectangle(&d, cpu_grid_part(&grid, at % per_product));
-    }
+    cpu_grid grid = cpu_make_grid(o->m, o->n, o->micro->direct_rows, o->micro->direct_cols,
+                                  job->threads > count ? job->threads : 1);
+    int64_t per_product = grid.down * grid.across, total = per_product * count;
+    for (int64_t at; (at = atomic_fetch_add(&job->next, 1)) < total;)
+        multiply_rectangle(job, at / per_product, cpu_grid_part(&grid, at % per_product), kc);
 }
 
 const cpu_kernel cpu_04_direct = {"cpu_04_direct", prepare, scratch_size, run};

@@ -1,5 +1,6 @@
 /* cpu_device.c: the CPU behind the seam. It chooses a kernel and the number of threads, starts the kernel on all of
  * them, and owns the memory kernels pack into. Memory is had before the first element of C is written. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,13 +77,15 @@ static int threads_of(const device *base) {
 /* Below this many multiply-adds a thread, waking it costs more than it does. */
 enum { WORTH_A_THREAD = 1 << 18 };
 
-static double multiply_adds(const problem *what) {
-    return (double)what->m * (double)what->n * (double)what->k * (double)what->batch.count;
+static int most_threads(const problem *what) {
+    double useful =
+        (double)what->m * (double)what->n * (double)what->k * (double)what->batch.count / WORTH_A_THREAD;
+    return useful >= INT_MAX ? INT_MAX : useful < 1 ? 1 : (int)useful;
 }
 
-static int useful_threads(const cpu_device *self, const problem *what) {
-    double useful = multiply_adds(what) / WORTH_A_THREAD;
-    return useful >= self->threads ? self->threads : useful < 1 ? 1 : (int)useful;
+/* As many as pay, as far as the context has them now. */
+static int useful_threads(const cpu_device *self, const cpu_plan *kept) {
+    return kept->most_threads < self->threads ? kept->most_threads : self->threads;
 }
 
 static choice choose(const device *base, const problem *what, choice_rest *rest) {
@@ -111,32 +114,34 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
     if (!kernel)
         return status_fail(why, TESS_ERROR_INTERNAL, "kernel '%s' has a row but no function",
                            decided->kernel->info.name);
-    decided->entry = kernel;
+    cpu_plan *kept = cpu_plan_to_fill(decided);
+    kept->kernel = kernel;
+    kept->most_threads = most_threads(what);
     TRY(kernel->prepare(decided, why));
-    decided->threads = useful_threads((const cpu_device *)base, what);
+    decided->threads = useful_threads((const cpu_device *)base, kept);
     return TESS_OK;
 }
 
-/* A job and the kernel it is for, as one argument of the pool's task. */
-typedef struct assignment {
-    const cpu_kernel *kernel;
-    cpu_job job;
-} assignment;
-
 static void run_on_thread(void *argument, int thread) {
-    assignment *work = argument;
-    work->kernel->run(&work->job, thread);
+    cpu_job *job = argument;
+    cpu_plan_of(job->decided)->kernel->run(job, thread);
 }
 
 static tess_status run(device *base, const plan *decided, const operands *data, sentence *why) {
     cpu_device *self = (cpu_device *)base;
-    int threads = pool_ready(self->workers, useful_threads(self, &decided->what));
-    assignment work =
-        {.kernel = decided->entry,
-         .job = {.decided = decided, .data = data, .workers = self->workers, .threads = threads}};
-    TRY(workspace_grow(&self->packing, work.kernel->scratch_size(decided, threads), "packing", why));
-    work.job.scratch = self->packing.memory;
-    pool_run(self->workers, threads, run_on_thread, &work);
+    const cpu_plan *kept = cpu_plan_of(decided);
+    int threads = useful_threads(self, kept);
+    if (threads > 1) threads = pool_ready(self->workers, threads);
+    TRY(workspace_grow(&self->packing, kept->kernel->scratch_size(decided, threads), "packing", why));
+    cpu_job job = {.decided = decided,
+                   .data = data,
+                   .workers = self->workers,
+                   .threads = threads,
+                   .scratch = self->packing.memory};
+    if (threads > 1)
+        pool_run(self->workers, threads, run_on_thread, &job);
+    else
+        run_on_thread(&job, 0);
     return TESS_OK;
 }
 

@@ -4,15 +4,15 @@
  * merges the mr×nr sums into C: C = alpha*sum + beta*C, where C's rows are contiguous and `c_row` elements
  * apart. beta = 0 does not read C. Products are added in order of depth, from zero, so an element's bits do
  * not depend on which of the two functions computed it, nor on the tile it lies in. (Instructions that take
- * several products at once add these in their own order, the same for every element.) Panels never end early:
- * edges are padded with zeros and their sums go to a tile of scratch memory.
+ * several products at once add these in their own order, the same for every element.)
  *
- *   multiply   A's panel is packed: for each step of depth, `mr` elements of one column
- *   direct     A is read where it lies, `a_row` and `a_col` elements apart; the tile is `rows` (a power of
- *              two, up to direct_rows) by `vectors` (up to direct_vectors) of `lanes` columns each; NULL
- *              where there is none
+ *   multiply   A's panel is packed: for each step of depth, `mr` elements of one column; panels never end early: edges
+ *              are padded with zeros and their sums go to a tile of scratch memory
+ *   direct     A and B are read where they lie, A's elements `a_row` and `a_col` apart; C is `rows` by `cols`, of which
+ *              there may be up to direct_cols; what lies beyond its columns is not touched, in B either; NULL where
+ *              there is none
  *
- * Rows of B's panel are contiguous and `b_row` elements apart: nr if it is packed, B's own stride if not. */
+ * Rows of B are contiguous and `b_row` elements apart: nr if it is packed, B's own stride if not. */
 #ifndef ISA_H
 #define ISA_H
 
@@ -22,7 +22,7 @@ typedef struct micro_call {
     int64_t depth; /* elements of k; a multiple of `group` */
     const void *a, *b;
     int64_t a_row, a_col, b_row;
-    int64_t tiles; /* each below the one before; this, a_row and a_col only for `direct` */
+    int64_t rows, cols; /* these, a_row and a_col only for `direct` */
     void *c;
     int64_t c_row;
     double alpha, beta;
@@ -33,8 +33,8 @@ typedef struct micro_kernel {
     int group;        /* the depth is padded with zeros to a multiple of this */
     tess_type packed; /* the type of the panels' elements */
     void (*multiply)(const micro_call *call);
-    void (*direct)(const micro_call *call, int rows, int vectors);
-    int direct_rows, direct_vectors, lanes;
+    void (*direct)(const micro_call *call);
+    int direct_rows, direct_cols, lanes; /* of the largest tile of `direct`; of a vector */
     /* Does `rounds` rounds of independent multiply-adds on registers; returns how many operations that was.
      * NULL where no peak is measured. */
     double (*peak)(int64_t rounds);

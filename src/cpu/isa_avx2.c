@@ -8,6 +8,23 @@
 #define VECTORS                   2
 #define MULTIPLY_ADD_f32(x, y, z) _mm256_fmadd_ps(_mm256_set1_ps(x), y, z)
 #define MULTIPLY_ADD_f64(x, y, z) _mm256_fmadd_pd(_mm256_set1_pd(x), y, z)
+
+/* Masked stores take some CPUs a hundred cycles: whole vectors go without. */
+#define MASK_ALWAYS 0
+typedef __m256i word_mask, word_vector;
+
+static inline word_mask mask_words(int count) {
+    static const int32_t window[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256((const __m256i *)(const void *)(window + 8 - count));
+}
+
+static inline word_vector load_masked(const void *from, word_mask mask) {
+    return _mm256_maskload_epi32(from, mask);
+}
+
+static inline void store_masked(void *to, word_mask mask, word_vector value) {
+    _mm256_maskstore_epi32(to, mask, value);
+}
 #include "isa_unit.h"
 
 static int supported(void) {

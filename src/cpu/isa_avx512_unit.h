@@ -10,6 +10,23 @@
 #define VECTORS                   4
 #define MULTIPLY_ADD_f32(x, y, z) _mm512_fmadd_ps(_mm512_set1_ps(x), y, z)
 #define MULTIPLY_ADD_f64(x, y, z) _mm512_fmadd_pd(_mm512_set1_pd(x), y, z)
+
+/* A mask costs a load or a store nothing. */
+#define MASK_ALWAYS 1
+typedef __mmask16 word_mask;
+typedef __m512i word_vector;
+
+static inline word_mask mask_words(int count) {
+    return (word_mask)((1u << count) - 1);
+}
+
+static inline word_vector load_masked(const void *from, word_mask mask) {
+    return _mm512_maskz_loadu_epi32(mask, from);
+}
+
+static inline void store_masked(void *to, word_mask mask, word_vector value) {
+    _mm512_mask_storeu_epi32(to, mask, value);
+}
 #include "isa_unit.h"
 
 static int avx512_supported(void) {

@@ -1,7 +1,7 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
  * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS and DIRECT_VECTORS, FROM_LANES with
- * LOAD_LATER, ALONE, SEPARATE, and MULTIPLY_ADD_f32 and _f64. */
+ * LOAD_LATER, ALONE, SEPARATE, MULTIPLY_ADD_f32 and _f64, and MASK_ALWAYS with what masked_words.h has. */
 #include <string.h>
 
 #include "isa.h"
@@ -12,6 +12,9 @@
 #define MULTIPLY_ADD_f64(x, y, z) ((x) * (y) + (z))
 #endif
 #define MULTIPLY_ADD_i32(x, y, z) ((x) * (y) + (z))
+#ifndef MASK_ALWAYS
+#include "masked_words.h"
+#endif
 #ifndef ALONE
 #define ALONE(x) (void)(x)
 #endif
@@ -71,7 +74,8 @@
     {                                                                                                      \
         .mr = TILE_ROWS(size), .nr = TILE_VECTORS(size) * VECTOR_BYTES / size, .group = 1, .packed = type, \
         .multiply = multiply_##suffix, .direct = direct_##suffix, .direct_rows = DIRECT_ROWS,              \
-        .direct_vectors = DIRECT_VECTORS, .lanes = VECTOR_BYTES / size, .peak = peak_##suffix              \
+        .direct_cols = DIRECT_VECTORS * VECTOR_BYTES / size, .lanes = VECTOR_BYTES / size,                 \
+        .peak = peak_##suffix                                                                              \
     }
 static const micro_kernel micro_f32 = MICRO_KERNEL(TESS_F32, 4, f32);
 static const micro_kernel micro_f64 = MICRO_KERNEL(TESS_F64, 8, f64);

@@ -8,7 +8,11 @@
  * scalar x, fused where the instruction set can. On x86 it is the instruction by name, because gcc chooses for
  * itself, loop by loop, whether to fuse what is written as * and +, and an element's bits must not depend on
  * its tile. On Arm it is written so, contraction is on, and SEPARATE(x) keeps a multiplication that made x
- * from being fused with what follows: alpha*sum + beta*C must round as store.c does. */
+ * from being fused with what follows: alpha*sum + beta*C must round as store.c does.
+ *
+ * Of the last vector of a row that is read in place only the first elements may be there: load_masked and store_masked
+ * take a mask of words of four bytes, whatever the type. With MASK_ALWAYS whole vectors have a mask too, so that no tile
+ * is compiled twice. */
 
 typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
@@ -22,34 +26,53 @@ typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE void TYPED(merge_row)(ELEMENT *c, const TYPED(vector) * sum, int vectors, ELEMENT alpha, ELEMENT beta,
-                             int reads) {
-    TYPED(vector) *out = (TYPED(vector) *)(void *)c;
+/* A vector, or of the last of a row what its mask lets through. A `last` of NULL stands for a whole vector; whether it is
+ * NULL is known in each call. */
+INLINE TYPED(vector) TYPED(load)(const ELEMENT *from, const word_mask *last) {
+    return last ? (TYPED(vector))load_masked(from, *last) : *(const TYPED(vector) *)(const void *)from;
+}
+
+INLINE void TYPED(store)(ELEMENT *to, TYPED(vector) value, const word_mask *last) {
+    if (last)
+        store_masked(to, *last, (word_vector)value);
+    else
+        *(TYPED(vector) *)(void *)to = value;
+}
+
+INLINE void TYPED(merge_row)(ELEMENT *c, const TYPED(vector) * sum, int vectors, const word_mask *last,
+                             ELEMENT alpha, ELEMENT beta, int reads) {
+    SIZES;
     UNROLL
     for (int j = 0; j < vectors; j++) {
+        const word_mask *mask = j == vectors - 1 ? last : NULL;
         TYPED(vector) product = alpha * sum[j];
         SEPARATE(product);
         if (reads) {
-            TYPED(vector) before = beta * out[j];
+            TYPED(vector) before = beta * TYPED(load)(c + j * LANES, mask);
             SEPARATE(before);
             product += before;
         }
-        out[j] = product;
+        TYPED(store)(c + j * LANES, product, mask);
     }
 }
 
-INLINE void TYPED(merge)(const micro_call *call, const TYPED(vector) * sum, int rows, int vectors) {
+INLINE void TYPED(merge_masked)(const micro_call *call, const TYPED(vector) * sum, int rows, int vectors,
+                                const word_mask *last) {
     ELEMENT *c = call->c, alpha = TO_SCALAR(call->alpha), beta = TO_SCALAR(call->beta);
     int64_t c_row = call->c_row;
     if (beta == 0) {
         UNROLL
         for (int i = 0; i < rows; i++)
-            TYPED(merge_row)(c + i * c_row, sum + i * vectors, vectors, alpha, beta, 0);
+            TYPED(merge_row)(c + i * c_row, sum + i * vectors, vectors, last, alpha, beta, 0);
     } else {
         UNROLL
         for (int i = 0; i < rows; i++)
-            TYPED(merge_row)(c + i * c_row, sum + i * vectors, vectors, alpha, beta, 1);
+            TYPED(merge_row)(c + i * c_row, sum + i * vectors, vectors, last, alpha, beta, 1);
     }
+}
+
+INLINE void TYPED(merge)(const micro_call *call, const TYPED(vector) * sum, int rows, int vectors) {
+    TYPED(merge_masked)(call, sum, rows, vectors, NULL);
 }
 
 /* One row of a tile: its sums plus a times a row of B. */
@@ -110,55 +133,69 @@ static void TYPED(multiply)(const micro_call *call) {
     TYPED(merge)(call, sum, MR, WIDE);
 }
 
-/* `rows` and `vectors` are constants in each call below. */
-INLINE void TYPED(direct_tile)(const micro_call *call, int rows, int vectors) {
-    const int64_t a_row = call->a_row, a_col = call->a_col;
-    micro_call at = *call;
-    for (int64_t tile = 0; tile < call->tiles; tile++) {
-        const ELEMENT *a = at.a, *b = at.b;
-        TYPED(vector) sum[DIRECT_ROWS * DIRECT_VECTORS];
+/* One tile, and on to what lies below it. `rows` and `vectors` are constants in each call below. */
+INLINE void TYPED(direct_tile)(micro_call *at, int rows, int vectors, const word_mask *last) {
+    SIZES;
+    const int64_t a_row = at->a_row, a_col = at->a_col;
+    const ELEMENT *a = at->a, *b = at->b;
+    TYPED(vector) sum[DIRECT_ROWS * DIRECT_VECTORS];
+    UNROLL
+    for (int i = 0; i < rows * vectors; i++) sum[i] = (TYPED(vector)){0};
+    for (int64_t p = 0; p < at->depth; p++, a += a_col, b += at->b_row) {
+        TYPED(vector) row[DIRECT_VECTORS];
         UNROLL
-        for (int i = 0; i < rows * vectors; i++) sum[i] = (TYPED(vector)){0};
-        for (int64_t p = 0; p < at.depth; p++, a += a_col, b += at.b_row) {
-            const TYPED(vector) *row = (const TYPED(vector) *)(const void *)b;
-            UNROLL
-            for (int i = 0; i < rows; i++) {
-                ELEMENT factor = a[i * a_row];
-                ALONE(factor);
-                TYPED(add_row)(sum + i * vectors, factor, row, vectors);
-            }
+        for (int j = 0; j < vectors; j++) row[j] = TYPED(load)(b + j * LANES, j == vectors - 1 ? last : NULL);
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            ELEMENT factor = a[i * a_row];
+            ALONE(factor);
+            TYPED(add_row)(sum + i * vectors, factor, row, vectors);
         }
-        TYPED(merge)(&at, sum, rows, vectors);
-        at.a = (const ELEMENT *)at.a + rows * a_row;
-        at.c = (ELEMENT *)at.c + rows * at.c_row;
+    }
+    TYPED(merge_masked)(at, sum, rows, vectors, last);
+    at->a = (const ELEMENT *)at->a + rows * a_row;
+    at->c = (ELEMENT *)at->c + rows * at->c_row;
+    at->rows -= rows;
+}
+
+INLINE void TYPED(direct_column)(const micro_call *call, int vectors, const word_mask *last) {
+    micro_call at = *call;
+    while (at.rows >= DIRECT_ROWS) TYPED(direct_tile)(&at, DIRECT_ROWS, vectors, last);
+#if DIRECT_ROWS > 4
+    if (at.rows & 4) TYPED(direct_tile)(&at, 4, vectors, last);
+#endif
+    if (at.rows & 2) TYPED(direct_tile)(&at, 2, vectors, last);
+    if (at.rows & 1) TYPED(direct_tile)(&at, 1, vectors, last);
+}
+
+INLINE void TYPED(direct_width)(const micro_call *call, int vectors, const word_mask *last) {
+    switch (vectors) {
+    case 1: TYPED(direct_column)(call, 1, last); break;
+    case 2: TYPED(direct_column)(call, 2, last); break;
+#if DIRECT_VECTORS > 2
+    case 3: TYPED(direct_column)(call, 3, last); break;
+#endif
+#if DIRECT_VECTORS > 3
+    case 4: TYPED(direct_column)(call, 4, last); break;
+#endif
     }
 }
 
-/* Tiles of 1, 2, 4 and 8 rows and of up to four vectors, as far as the instruction set has them. */
-static void TYPED(direct)(const micro_call *call, int rows, int vectors) {
-    switch (vectors * 16 + rows) {
-#if DIRECT_ROWS == 8
-    case 16 + 8: TYPED(direct_tile)(call, 8, 1); break;
-    case 32 + 8: TYPED(direct_tile)(call, 8, 2); break;
-    case 48 + 8: TYPED(direct_tile)(call, 8, 3); break;
-#endif
-    case 16 + 1: TYPED(direct_tile)(call, 1, 1); break;
-    case 16 + 2: TYPED(direct_tile)(call, 2, 1); break;
-    case 16 + 4: TYPED(direct_tile)(call, 4, 1); break;
-    case 32 + 1: TYPED(direct_tile)(call, 1, 2); break;
-    case 32 + 2: TYPED(direct_tile)(call, 2, 2); break;
-    case 32 + 4: TYPED(direct_tile)(call, 4, 2); break;
-#if DIRECT_VECTORS > 2
-    case 48 + 1: TYPED(direct_tile)(call, 1, 3); break;
-    case 48 + 2: TYPED(direct_tile)(call, 2, 3); break;
-    case 48 + 4: TYPED(direct_tile)(call, 4, 3); break;
-#endif
-#if DIRECT_VECTORS > 3
-    case 64 + 1: TYPED(direct_tile)(call, 1, 4); break;
-    case 64 + 2: TYPED(direct_tile)(call, 2, 4); break;
-    case 64 + 4: TYPED(direct_tile)(call, 4, 4); break;
-#endif
-    }
+/* Apart from whole vectors: one function with all tiles is too much for gcc, which then moves sums to and fro. */
+static __attribute__((noinline)) void TYPED(direct_masked)(const micro_call *call, int vectors) {
+    SIZES;
+    int64_t there = call->cols - (vectors - 1) * LANES;
+    word_mask mask = mask_words((int)(there * (int64_t)sizeof(ELEMENT) / 4));
+    TYPED(direct_width)(call, vectors, &mask);
+}
+
+static void TYPED(direct)(const micro_call *call) {
+    SIZES;
+    int vectors = (int)((call->cols + LANES - 1) / LANES);
+    if (MASK_ALWAYS || vectors * LANES != call->cols)
+        TYPED(direct_masked)(call, vectors);
+    else
+        TYPED(direct_width)(call, vectors, NULL);
 }
 
 /* As many independent chains as a tile has, and nothing to load. */

@@ -33,16 +33,3 @@ cpu_rectangle cpu_grid_part(const cpu_grid *grid, int64_t index) {
     cpu_cut(grid->cols, grid->grain_cols, grid->across, index % grid->across, &part.col, &part.cols);
     return part;
 }
-
-cpu_product cpu_product_at(const cpu_job *job, int64_t index) {
-    const problem *what = &job->decided->what;
-    int64_t in_size = numeric_size(what->in), out_size = numeric_size(what->out);
-    return (cpu_product){
-        .what = what,
-        .a = (const char *)job->data->a + index * what->batch.stride_a * in_size,
-        .b = (const char *)job->data->b + index * what->batch.stride_b * in_size,
-        .c = (char *)job->data->c + index * what->batch.stride_c * out_size,
-        .alpha = job->data->alpha,
-        .beta = job->data->beta,
-    };
-}
