@@ -8,7 +8,7 @@
  *
  * The threads of a job pack NC rows of A and NC columns of B together, meet, and multiply rectangles of that
  * chunk of C, MC rows at a time; then they meet again before the next steps overwrite the panels. In a batch
- * of at least as many products as threads, each thread does products of its own.
+ * of at least as many products as threads, each thread does products of its own; and if C has few rows, columns.
  *
  * The sums of one depth are rounded into C before the next are added. When C is narrower than the sums (f16,
  * bf16) that would round more than once, so a chunk of sums is kept until the depth is done. */
@@ -38,12 +38,27 @@ static int64_t padded_depth(const oriented *o, int64_t depth) {
     return blocking_round_up(depth, o->micro->group);
 }
 
+/* Few tiles use a panel of B, so that it had better be where it was packed; and there are panels for all threads. */
+static int is_flat(const oriented *o, int threads) {
+    enum { FEW_ROWS = 64, PANELS_EACH = 2 };
+    return threads > 1 && o->m <= FEW_ROWS && o->n >= (int64_t)threads * PANELS_EACH * o->micro->nr;
+}
+
+/* Rows and columns of a chunk of C. */
+static int64_t chunk_rows(const oriented *o, const plan *decided) {
+    return blocking_even(o->m, decided->params[NC], o->micro->mr);
+}
+static int64_t chunk_cols(const oriented *o, const plan *decided, int threads) {
+    int64_t each = is_flat(o, threads) ? (o->n + threads - 1) / threads : o->n;
+    return blocking_even(o->n, blocking_min(blocking_round_up(each, o->micro->nr), decided->params[NC]),
+                         o->micro->nr);
+}
+
 /* What one team needs, in bytes; each part begins on a cache line. */
-static part_sizes sizes_of(const oriented *o, const plan *decided) {
+static part_sizes sizes_of(const oriented *o, const plan *decided, int threads) {
     int64_t element = numeric_size(o->micro->packed);
     int64_t kc = padded_depth(o, blocking_min(blocking_depth(o, decided->params[KC]), o->k));
-    int64_t rows = blocking_even(o->m, decided->params[NC], o->micro->mr);
-    int64_t cols = blocking_even(o->n, decided->params[NC], o->micro->nr);
+    int64_t rows = chunk_rows(o, decided), cols = chunk_cols(o, decided, threads);
     int64_t sums = blocking_is_narrow(o) ? rows * cols * numeric_size(o->acc) : 0;
     return (part_sizes){(size_t)blocking_round_up(rows * kc * element, 64),
                         (size_t)blocking_round_up(cols * kc * element, 64),
@@ -63,11 +78,11 @@ static tess_status prepare(plan *decided, sentence *why) {
 
 /* Each thread alone, or all of them together? */
 static int64_t teams_of(const plan *decided, int threads) {
-    return decided->what.batch.count >= threads ? threads : 1;
+    return decided->what.batch.count >= threads || is_flat(&cpu_plan_of(decided)->o, threads) ? threads : 1;
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
-    part_sizes sizes = sizes_of(&cpu_plan_of(decided)->o, decided);
+    part_sizes sizes = sizes_of(&cpu_plan_of(decided)->o, decided, threads);
     return (sizes.a + sizes.b + sizes.sums) * (size_t)teams_of(decided, threads);
 }
 
@@ -178,38 +193,41 @@ static void multiply_chunk(team *t, int64_t row, int64_t rows, int64_t col, int6
     }
 }
 
-static void multiply_product(team *t, const cpu_product *product) {
+/* Columns [first, last) of a product. */
+static void multiply_columns(team *t, const cpu_product *product, int64_t first, int64_t last) {
     const problem *what = product->what;
     t->a = t->o.transposed ? product->b : product->a;
     t->b = t->o.transposed ? product->a : product->b;
     t->c =
         (cpu_store){what->out, what->acc, product->c, t->o.c_row, t->o.c_col, product->alpha, product->beta};
-    for (int64_t col = 0; col < t->o.n; col += t->chunk_cols)
+    for (int64_t col = first; col < last; col += t->chunk_cols)
         for (int64_t row = 0; row < t->o.m; row += t->chunk_rows)
             multiply_chunk(t, row, blocking_min(t->chunk_rows, t->o.m - row), col,
-                           blocking_min(t->chunk_cols, t->o.n - col));
+                           blocking_min(t->chunk_cols, last - col));
 }
 
 static void run(cpu_job *job, int thread) {
     const plan *decided = job->decided;
     int alone = teams_of(decided, job->threads) > 1;
     team t = {.o = cpu_plan_of(decided)->o, .workers = job->workers, .threads = alone ? 1 : job->threads};
-    part_sizes sizes = sizes_of(&t.o, decided);
+    part_sizes sizes = sizes_of(&t.o, decided, job->threads);
     t.me = alone ? 0 : thread;
     t.kc = blocking_depth(&t.o, decided->params[KC]);
     t.mc = blocking_round_up(decided->params[MC], t.o.micro->mr);
-    t.chunk_rows = blocking_even(t.o.m, decided->params[NC], t.o.micro->mr);
-    t.chunk_cols = blocking_even(t.o.n, decided->params[NC], t.o.micro->nr);
+    t.chunk_rows = chunk_rows(&t.o, decided);
+    t.chunk_cols = chunk_cols(&t.o, decided, job->threads);
     t.element = (size_t)numeric_size(t.o.micro->packed);
     t.packed_a = job->scratch + (alone ? (size_t)thread * (sizes.a + sizes.b + sizes.sums) : 0);
     t.packed_b = t.packed_a + sizes.a;
     t.sums = sizes.sums ? t.packed_b + sizes.b : NULL;
     _Atomic int64_t own = 0;
     t.next = alone ? &own : &job->next;
-    int64_t count = decided->what.batch.count;
+    int64_t each = is_flat(&t.o, job->threads) ? t.chunk_cols : t.o.n, parts = (t.o.n + each - 1) / each,
+            count = parts * decided->what.batch.count;
     for (int64_t i = 0; alone ? (i = atomic_fetch_add(&job->next, 1)) < count : i < count; i++) {
-        cpu_product product = cpu_product_at(job, i);
-        multiply_product(&t, &product);
+        cpu_product product = cpu_product_at(job, i / parts);
+        int64_t first = i % parts * each;
+        multiply_columns(&t, &product, first, blocking_min(first + each, t.o.n));
     }
 }
 
