@@ -23,7 +23,8 @@ static const args_option options[] = {
     {"shapes", "FILE", "shapes from a file, one a line; or one of square, llm, skinny, deep-k, odd, batched"},
     {"type", "TYPE[,TYPE...]", "f32 f64 f16 bf16 i32 i8, or IN:OUT as bf16:f32; default f32"},
     {"batch", "N", "N products in one call"},
-    {"layout", "nn|nt|tn|tt", "t: that one of A, B is stored column-major"},
+    {"layout", "nn|nt|tn|tt|ss",
+     "t: that one of A, B is stored column-major; ss: every second element of a row is used"},
     {"ld-pad", "N", "N unused elements after each row"},
     {"alpha", "NUMBER", "default 1"},
     {"beta", "NUMBER", "default 0"},
@@ -148,7 +149,7 @@ static bool read_product(bench_request *r, const args *a) {
     int64_t seed = 1;
     r->base = (problem_spec){.batch = 1, .alpha = 1};
     bool good = args_integer(a, "batch", 1, SIZES_BATCH_LARGEST, &r->base.batch) &&
-                args_choice(a, "layout", problem_layouts, 4, &r->base.layout) &&
+                args_choice(a, "layout", problem_layouts, PROBLEM_LAYOUTS, &r->base.layout) &&
                 args_integer(a, "ld-pad", 0, 1000000, &r->base.ld_pad) &&
                 args_real(a, "alpha", -1e30, 1e30, &r->base.alpha) &&
                 args_real(a, "beta", -1e30, 1e30, &r->base.beta) && bench_read_compute(a, &r->base.compute) &&

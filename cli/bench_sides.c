@@ -47,7 +47,8 @@ static peer_call make_call(const problem *p) {
 
 bool bench_side_takes(const peer *blas, const problem *p) {
     peer_call call = make_call(p);
-    return p->spec.types.in == p->spec.types.out && peer_takes(blas, &call);
+    return p->spec.types.in == p->spec.types.out && p->spec.layout != PROBLEM_STRIDED &&
+           peer_takes(blas, &call);
 }
 
 /* Peers have no batched call in common: theirs is a loop. */

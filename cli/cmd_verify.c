@@ -276,7 +276,7 @@ static bool read_choice(request *r, const args *a) {
     bool good =
         bench_read_sizes(a, &c->shapes) && args_integer(a, "count", 0, 1000000, &c->random) &&
         args_integer(a, "max-size", 0, 100000, &c->max_size) &&
-        args_choice(a, "layout", problem_layouts, 4, &c->layout) &&
+        args_choice(a, "layout", problem_layouts, PROBLEM_STRIDED, &c->layout) &&
         args_integer(a, "ld-pad", 0, 1000000, &c->ld_pad) &&
         args_integer(a, "misalign", 0, 1000000, &c->misalign) && bench_read_compute(a, &r->options.compute) &&
         args_integer(a, "batch", 1, 1000000, &c->batch) && args_real(a, "alpha", -1e30, 1e30, &c->alpha) &&

@@ -21,7 +21,7 @@ const problem_types problem_all_types[PROBLEM_TYPE_COUNT] = {
     {TESS_F32, TESS_F32},   {TESS_F64, TESS_F64},  {TESS_F16, TESS_F16}, {TESS_F16, TESS_F32},
     {TESS_BF16, TESS_BF16}, {TESS_BF16, TESS_F32}, {TESS_I32, TESS_I32}, {TESS_I8, TESS_I32},
 };
-const char *const problem_layouts[4] = {"nn", "nt", "tn", "tt"};
+const char *const problem_layouts[PROBLEM_LAYOUTS] = {"nn", "nt", "tn", "tt", "ss"};
 const char *const problem_computes[PROBLEM_COMPUTES + 1] = {"default", "f32-strict", "tf32", "bf16", "f32"};
 
 static tess_type default_output(tess_type in) {
@@ -97,12 +97,17 @@ static unsigned char *allocate(size_t bytes) {
     return posix_memalign(&memory, 64, bytes) == 0 ? memory : NULL;
 }
 
+/* From one element of a line of A or B to the next. */
+static int64_t step_of(const problem_spec *s) {
+    return s->layout == PROBLEM_STRIDED ? 2 : 1;
+}
+
 static void make_views(problem *p) {
     const problem_spec *s = &p->spec;
     p->A = s->layout & 2 ? tess_view_col_major(s->types.in, s->m, s->k, NULL, p->lda)
-                         : tess_view_row_major(s->types.in, s->m, s->k, NULL, p->lda);
+                         : tess_view_strided(s->types.in, s->m, s->k, NULL, p->lda, step_of(s));
     p->B = s->layout & 1 ? tess_view_col_major(s->types.in, s->k, s->n, NULL, p->ldb)
-                         : tess_view_row_major(s->types.in, s->k, s->n, NULL, p->ldb);
+                         : tess_view_strided(s->types.in, s->k, s->n, NULL, p->ldb, step_of(s));
     p->C = tess_view_row_major(s->types.out, s->m, s->n, p->c + p->skip_out, p->ldc);
     p->C0 = tess_view_row_major(s->types.out, s->m, s->n, p->c0 + p->skip_out, p->ldc);
 }
@@ -121,8 +126,8 @@ static bool allocate_on_device(problem *p, tess_context *ctx) {
 bool problem_open(problem *p, const problem_spec *s, tess_context *ctx) {
     int64_t lines_a = s->layout & 2 ? s->k : s->m, lines_b = s->layout & 1 ? s->n : s->k;
     *p = (problem){.spec = *s,
-                   .lda = (s->layout & 2 ? s->m : s->k) + s->ld_pad,
-                   .ldb = (s->layout & 1 ? s->k : s->n) + s->ld_pad,
+                   .lda = (s->layout & 2 ? s->m : s->k) * step_of(s) + s->ld_pad,
+                   .ldb = (s->layout & 1 ? s->k : s->n) * step_of(s) + s->ld_pad,
                    .ldc = s->n + s->ld_pad,
                    .filled = PROBLEM_EMPTY};
     p->batch = (tess_batch){s->batch, lines_a * p->lda, lines_b * p->ldb, s->m * p->ldc};

@@ -23,7 +23,9 @@ bool problem_parse_types(const char *text, problem_types *types);
 /* Writes the shortest name. */
 void problem_show_types(problem_types types, char out[16]);
 
-extern const char *const problem_layouts[4]; /* nn nt tn tt; bit 1: A is column-major, bit 0: B is */
+/* nn nt tn tt: bit 1 says that A is column-major, bit 0 that B is; and ss: neither is, nor are their rows contiguous. */
+enum { PROBLEM_STRIDED = 4, PROBLEM_LAYOUTS };
+extern const char *const problem_layouts[PROBLEM_LAYOUTS];
 /* By tess_compute; behind those f32, another name of the first. */
 enum { PROBLEM_COMPUTES = 4 };
 extern const char *const problem_computes[PROBLEM_COMPUTES + 1];

@@ -77,10 +77,10 @@ bench() { "$tessera" bench --device cpu --min-time "$seconds" "$@"; }
 # bench takes one layout at a time: the rows of four runs under one heading.
 layouts() {
     bad=0
-    for layout in nn nt tn tt; do
+    for layout in nn nt tn tt ss; do
         bench auto --sizes $middle --threads 1 --layout $layout --peer "$peers" --csv "$scratch/$layout.csv" || bad=1
     done
-    (cd "$scratch" && join_csv nn.csv nt.csv tn.csv tt.csv) >"$out/layouts.csv" || bad=1
+    (cd "$scratch" && join_csv nn.csv nt.csv tn.csv tt.csv ss.csv) >"$out/layouts.csv" || bad=1
     return $bad
 }
 

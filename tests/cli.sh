@@ -309,6 +309,8 @@ bench_measures() {
         --threads 1,2 --cold --peer none $quick --csv -
     expect_status 'all options' 0
     expect_same 'all options: verified' 6 "$(grep -c ',yes,' out)"
+    run bench auto --sizes 20 --layout ss --ld-pad 3 --type f32,i8 --peer none $quick --csv -
+    expect_same 'every second element: verified' 2 "$(grep -c ',ss,43,43,23,.*,yes,' out)"
     run bench 1 --sizes 0,1 --peer none $quick
     expect_status 'empty products' 0
     run bench 1 --sizes 8 --type i32 --alpha 0.5 --peer none --samples 1
