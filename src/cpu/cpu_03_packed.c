@@ -26,6 +26,7 @@ typedef struct team {
     char *packed_a, *packed_b, *sums;
     pool *workers;
     int threads, me;
+    int in_use;            /* the panels: somebody may still read them */
     _Atomic int64_t *next; /* work nobody has taken: counts on from step to step, */
     int64_t taken;         /* and this is what it was when the present step began */
 } team;
@@ -181,7 +182,8 @@ static void multiply_chunk(team *t, int64_t row, int64_t rows, int64_t col, int6
     if (t->sums) to = (cpu_store){t->o.acc, t->o.acc, t->sums, blocking_round_up(cols, micro->nr), 1, 1, 0};
     for (int64_t p = 0; p < t->o.k; p += t->kc) {
         int64_t depth = blocking_min(t->kc, t->o.k - p);
-        pool_meet(t->workers, t->threads); /* nobody reads the panels any more */
+        if (t->in_use) pool_meet(t->workers, t->threads);
+        t->in_use = 1;
         pack_share(t, row, rows, col, cols, p, depth);
         pool_meet(t->workers, t->threads);
         if (p > 0) to.beta = 1;

@@ -1,16 +1,17 @@
 /* pool.c: a pool of threads with one job at a time.
  *
- * The invariant: a job is a generation. A thread takes part in generation g if its number is below `wanted`,
- * exactly once, and `busy` counts those that have not finished it; the caller leaves pool_run only when busy
- * is 0. Whoever waits, for a job, for the others' end or at a meeting, first looks for a while and then
+ * The invariant: a job is a number that counts on, and how many threads it wants. A thread takes part in it if its own
+ * number is below that, exactly once, and `busy` counts those that have not finished it; the caller leaves pool_run only
+ * when busy is 0. Whoever waits, for a job, for the others' end or at a meeting, first looks for a while and then
  * sleeps: products often follow each other within microseconds, and waking a thread takes longer than a small
- * one. */
+ * one. Nobody who looks needs the lock: sixteen threads that take it one after the other would take longer, too. */
 #include "pool.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "../memory.h"
 
@@ -20,28 +21,36 @@ enum { LOOKS = 4096 }; /* about as long as it takes to wake a thread */
 typedef struct worker {
     pool *owner;
     int number;
+    uint64_t seen; /* the job there was when it was started: not for it */
     pthread_t thread;
 } worker;
 
+/* What many look at while others write has a line of the cache to itself. */
+#define OWN_LINE _Alignas(64)
 struct pool {
     pthread_mutex_t lock; /* for sleeping and waking; what is waited for is atomic */
     pthread_cond_t start, finish;
-    _Atomic unsigned long generation;
-    _Atomic int busy, stopping;
-    int wanted;
     void (*task)(void *argument, int worker);
     void *argument;
-    _Atomic int arrived; /* at the meeting */
-    _Atomic unsigned meetings;
-    int started; /* threads alive: workers[1] … workers[started] */
-    worker workers[MOST_THREADS];
+    int started;                   /* threads alive: workers[1] … workers[started] */
+    OWN_LINE _Atomic uint64_t job; /* its number, and in the lowest bits the threads that it wants */
+    _Atomic int stopping;
+    OWN_LINE _Atomic int busy;
+    OWN_LINE _Atomic int arrived; /* at the meeting */
+    OWN_LINE _Atomic unsigned meetings;
+    OWN_LINE worker workers[MOST_THREADS];
 };
+enum { NEXT_JOB = 1 << 16 }; /* more than MOST_THREADS */
+
+static int wanted_by(uint64_t job) {
+    return (int)(job % NEXT_JOB);
+}
 
 static void reset(pool *self) {
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->start, NULL);
     pthread_cond_init(&self->finish, NULL);
-    self->started = self->wanted = 0;
+    self->started = 0;
     atomic_store(&self->busy, 0);
     atomic_store(&self->stopping, 0);
     atomic_store(&self->arrived, 0);
@@ -67,12 +76,12 @@ static void breathe(int look) {
 #endif
 }
 
-static int has_work(pool *self, unsigned long seen) {
-    return atomic_load(&self->generation) != seen || atomic_load(&self->stopping);
+static int has_work(pool *self, uint64_t seen) {
+    return atomic_load(&self->job) != seen || atomic_load(&self->stopping);
 }
 
-/* Returns when there is a generation after `seen`, or the pool ends. */
-static void wait_for_work(pool *self, unsigned long seen) {
+/* Returns when there is a job after `seen`, or the pool ends. */
+static void wait_for_work(pool *self, uint64_t seen) {
     for (int look = 0; look < LOOKS; look++) {
         if (has_work(self, seen)) return;
         breathe(look);
@@ -85,14 +94,11 @@ static void wait_for_work(pool *self, unsigned long seen) {
 static void *work(void *argument) {
     worker *me = argument;
     pool *self = me->owner;
-    for (unsigned long seen = 0;;) {
+    for (uint64_t seen = me->seen;;) {
         wait_for_work(self, seen);
-        pthread_mutex_lock(&self->lock); /* `wanted` belongs to the generation that is read with it */
-        seen = atomic_load(&self->generation);
-        int wanted = me->number < self->wanted;
-        pthread_mutex_unlock(&self->lock);
         if (atomic_load(&self->stopping)) return NULL;
-        if (!wanted) continue;
+        seen = atomic_load(&self->job);
+        if (me->number >= wanted_by(seen)) continue;
         self->task(self->argument, me->number);
         if (atomic_fetch_sub(&self->busy, 1) == 1) {
             pthread_mutex_lock(&self->lock);
@@ -113,6 +119,7 @@ int pool_ready(pool *self, int workers) {
         worker *next = &self->workers[self->started + 1];
         next->owner = self;
         next->number = self->started + 1;
+        next->seen = atomic_load(&self->job);
         if (pthread_create(&next->thread, NULL, work, next) != 0) break;
         self->started++;
     }
@@ -135,19 +142,14 @@ void pool_run(pool *self, int workers, void (*task)(void *argument, int worker),
         pthread_mutex_lock(&self->lock);
         self->task = task;
         self->argument = argument;
-        self->wanted = workers;
         atomic_store(&self->busy, workers - 1);
-        atomic_fetch_add(&self->generation, 1);
+        uint64_t last = atomic_load(&self->job);
+        atomic_store(&self->job, last - (uint64_t)wanted_by(last) + NEXT_JOB + (uint64_t)workers);
         pthread_cond_broadcast(&self->start);
         pthread_mutex_unlock(&self->lock);
     }
     task(argument, 0);
-    if (workers > 1) {
-        wait_for_end(self);
-        pthread_mutex_lock(&self->lock);
-        self->wanted = 0;
-        pthread_mutex_unlock(&self->lock);
-    }
+    if (workers > 1) wait_for_end(self);
 }
 
 void pool_meet(pool *self, int workers) {
