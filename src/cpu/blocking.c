@@ -56,8 +56,10 @@ block_sizes blocking_defaults(const oriented *o) {
     int64_t l1 = facts->l1d ? facts->l1d : 32 << 10, l2 = facts->l2 ? facts->l2 : 512 << 10;
     int64_t kc = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, 1024);
     int64_t mc = clamp(l2 / 2 / (kc * size), 64, 1024);
-    /* Two packed chunks of at most 6 MB each; narrow results keep a chunk of sums besides. */
-    int64_t chunk = blocking_is_narrow(o) ? 1024 : clamp((6 << 20) / (kc * size), 256, 4096);
+    /* Packed chunks of at most 10 MB of B and 5 of A; or of 6, where few rows use what is packed of B. Narrow results
+     * keep a chunk of sums besides. */
+    int64_t bytes = o->m <= FLAT_ROWS ? 6 << 20 : 10 << 20;
+    int64_t chunk = blocking_is_narrow(o) ? 1024 : clamp(bytes / (kc * size), 256, 8192);
     return (block_sizes){kc, mc, chunk};
 }
 

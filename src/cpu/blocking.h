@@ -9,11 +9,12 @@ oriented blocking_orient(const problem *what);
 /* The other way round where that fits tiles a good deal better: a C of 16 columns is two thirds of two tiles of 12. */
 oriented blocking_orient_tight(const problem *what);
 
-/* Default block sizes for this machine's caches: depth, rows of A a core works on at once, and rows of A and
- * columns of B that are packed together. */
+/* Default block sizes for this machine's caches: depth, rows of A a core works on at once, and columns of B that are
+ * packed together. */
 typedef struct block_sizes {
     int64_t kc, mc, chunk;
 } block_sizes;
+enum { FLAT_ROWS = 64 }; /* up to so many rows of C use what is packed of B too seldom to keep it long */
 block_sizes blocking_defaults(const oriented *o);
 
 /* The depth of a step when k is done in steps of at most `kc`, all but the last equally deep, and rounded up to whole

@@ -6,9 +6,10 @@
  *          tile, and the copies are reused from the cache they were sized for (Goto and van de Geijn, 2008)
  * next:    small and thin products do not earn the copying back → cpu_04_direct
  *
- * The threads of a job pack NC rows of A and NC columns of B together, meet, and multiply rectangles of that
- * chunk of C, MC rows at a time; then they meet again before the next steps overwrite the panels. In a batch
- * of at least as many products as threads, each thread does products of its own; and if C has few rows, columns.
+ * The threads of a job pack NC columns of B together, and up to half as many rows of A, meet, and multiply rectangles of that
+ * chunk of C, MC rows at a time; then they meet again before the next rows of A overwrite the panels. B's stay until all
+ * rows have passed. In a batch of at least as many products as threads, each thread does products of its own; and if C
+ * has few rows, columns.
  *
  * The sums of one depth are rounded into C before the next are added. When C is narrower than the sums (f16,
  * bf16) that would round more than once, so a chunk of sums is kept until the depth is done. */
@@ -41,13 +42,15 @@ static int64_t padded_depth(const oriented *o, int64_t depth) {
 
 /* Few tiles use a panel of B, so that it had better be where it was packed; and there are panels for all threads. */
 static int is_flat(const oriented *o, int threads) {
-    enum { FEW_ROWS = 64, PANELS_EACH = 2 };
-    return threads > 1 && o->m <= FEW_ROWS && o->n >= (int64_t)threads * PANELS_EACH * o->micro->nr;
+    enum { PANELS_EACH = 2 };
+    return threads > 1 && o->m <= FLAT_ROWS && o->n >= (int64_t)threads * PANELS_EACH * o->micro->nr;
 }
 
-/* Rows and columns of a chunk of C. */
+/* Rows and columns of a chunk of C. Of one whose sums are kept B is packed for every one of its rows' chunks: they are as
+ * many as columns. */
 static int64_t chunk_rows(const oriented *o, const plan *decided) {
-    return blocking_even(o->m, decided->params[NC], o->micro->mr);
+    int64_t most = blocking_is_narrow(o) ? decided->params[NC] : (decided->params[NC] + 1) / 2;
+    return blocking_even(o->m, most, o->micro->mr);
 }
 static int64_t chunk_cols(const oriented *o, const plan *decided, int threads) {
     int64_t each = is_flat(o, threads) ? (o->n + threads - 1) / threads : o->n;
@@ -142,16 +145,21 @@ static void multiply_rectangle(const team *t, const cpu_store *to, cpu_rectangle
     }
 }
 
-/* This thread's share of the panels of rows×depth of A and depth×cols of B. */
-static void pack_share(const team *t, int64_t row, int64_t rows, int64_t col, int64_t cols, int64_t p,
-                       int64_t depth) {
+/* This thread's share of the panels of a chunk's rows of A, or columns of B, `depth` steps from p on. */
+static void pack_rows_of_a(const team *t, cpu_rectangle chunk, int64_t p, int64_t depth) {
     const oriented *o = &t->o;
-    pack_source a = {cpu_at(t->a, o->in, row, o->a_row, p, o->a_col), rows, depth, o->a_row, o->a_col};
-    pack_source b = {cpu_at(t->b, o->in, p, o->b_row, col, o->b_col), cols, depth, o->b_col, o->b_row};
-    int64_t first, count;
-    cpu_cut((rows + o->micro->mr - 1) / o->micro->mr, 1, t->threads, t->me, &first, &count);
+    int64_t first, count, mr = o->micro->mr;
+    pack_source a = {cpu_at(t->a, o->in, chunk.row, o->a_row, p, o->a_col), chunk.rows, depth, o->a_row,
+                     o->a_col};
+    cpu_cut((chunk.rows + mr - 1) / mr, 1, t->threads, t->me, &first, &count);
     o->pack_a(&a, o->micro->mr, first, first + count, t->packed_a);
-    cpu_cut((cols + o->micro->nr - 1) / o->micro->nr, 1, t->threads, t->me, &first, &count);
+}
+static void pack_columns_of_b(const team *t, cpu_rectangle chunk, int64_t p, int64_t depth) {
+    const oriented *o = &t->o;
+    int64_t first, count, nr = o->micro->nr;
+    pack_source b = {cpu_at(t->b, o->in, p, o->b_row, chunk.col, o->b_col), chunk.cols, depth, o->b_col,
+                     o->b_row};
+    cpu_cut((chunk.cols + nr - 1) / nr, 1, t->threads, t->me, &first, &count);
     o->pack_b(&b, o->micro->nr, first, first + count, t->packed_b);
 }
 
@@ -172,26 +180,40 @@ static void flush_sums(const team *t, const cpu_store *sums, const cpu_store *c,
     if (count > 0) cpu_store_sums(&to, from.c, sums->c_row, count, cols);
 }
 
-/* One chunk of C, over all of the depth. */
-static void multiply_chunk(team *t, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+/* One chunk of C over one step of the depth, from p on. */
+static void multiply_step(team *t, cpu_rectangle chunk, cpu_store to, int64_t p, int packs_b) {
     enum { LARGE = 1 << 18 }; /* elements of C for each thread from which several rectangles cost nothing */
     const micro_kernel *micro = t->o.micro;
-    int64_t each = t->threads > 1 && rows * cols / t->threads >= LARGE ? 4 : 1;
-    cpu_grid grid = cpu_make_grid(rows, cols, micro->mr, micro->nr, each * t->threads);
-    cpu_store c = store_at(&t->c, row, col), to = c;
-    if (t->sums) to = (cpu_store){t->o.acc, t->o.acc, t->sums, blocking_round_up(cols, micro->nr), 1, 1, 0};
-    for (int64_t p = 0; p < t->o.k; p += t->kc) {
-        int64_t depth = blocking_min(t->kc, t->o.k - p);
-        if (t->in_use) pool_meet(t->workers, t->threads);
-        t->in_use = 1;
-        pack_share(t, row, rows, col, cols, p, depth);
+    int64_t each = t->threads > 1 && chunk.rows * chunk.cols / t->threads >= LARGE ? 4 : 1,
+            depth = blocking_min(t->kc, t->o.k - p);
+    cpu_grid grid = cpu_make_grid(chunk.rows, chunk.cols, micro->mr, micro->nr, each * t->threads);
+    if (t->in_use) pool_meet(t->workers, t->threads);
+    t->in_use = 1;
+    pack_rows_of_a(t, chunk, p, depth);
+    if (packs_b) pack_columns_of_b(t, chunk, p, depth);
+    pool_meet(t->workers, t->threads);
+    if (p > 0) to.beta = 1;
+    multiply_share(t, &to, &grid, padded_depth(&t->o, depth));
+}
+
+/* Columns of C, a chunk after the other at every step. */
+static void multiply_chunks(team *t, cpu_rectangle chunk) {
+    for (int64_t p = 0; p < t->o.k; p += t->kc)
+        for (chunk.row = 0; chunk.row < t->o.m; chunk.row += t->chunk_rows) {
+            chunk.rows = blocking_min(t->chunk_rows, t->o.m - chunk.row);
+            multiply_step(t, chunk, store_at(&t->c, chunk.row, chunk.col), p, chunk.row == 0);
+        }
+}
+
+/* The same where C is narrower than the sums: all steps of a chunk. */
+static void multiply_narrow_chunks(team *t, cpu_rectangle chunk) {
+    cpu_store sums = {t->o.acc, t->o.acc, t->sums, blocking_round_up(chunk.cols, t->o.micro->nr), 1, 1, 0};
+    for (chunk.row = 0; chunk.row < t->o.m; chunk.row += t->chunk_rows) {
+        cpu_store c = store_at(&t->c, chunk.row, chunk.col);
+        chunk.rows = blocking_min(t->chunk_rows, t->o.m - chunk.row);
+        for (int64_t p = 0; p < t->o.k; p += t->kc) multiply_step(t, chunk, sums, p, 1);
         pool_meet(t->workers, t->threads);
-        if (p > 0) to.beta = 1;
-        multiply_share(t, &to, &grid, padded_depth(&t->o, depth));
-    }
-    if (t->sums) {
-        pool_meet(t->workers, t->threads);
-        flush_sums(t, &to, &c, rows, cols);
+        flush_sums(t, &sums, &c, chunk.rows, chunk.cols);
     }
 }
 
@@ -202,10 +224,13 @@ static void multiply_columns(team *t, const cpu_product *product, int64_t first,
     t->b = t->o.transposed ? product->a : product->b;
     t->c =
         (cpu_store){what->out, what->acc, product->c, t->o.c_row, t->o.c_col, product->alpha, product->beta};
-    for (int64_t col = first; col < last; col += t->chunk_cols)
-        for (int64_t row = 0; row < t->o.m; row += t->chunk_rows)
-            multiply_chunk(t, row, blocking_min(t->chunk_rows, t->o.m - row), col,
-                           blocking_min(t->chunk_cols, last - col));
+    for (int64_t col = first; col < last; col += t->chunk_cols) {
+        cpu_rectangle chunk = {.col = col, .cols = blocking_min(t->chunk_cols, last - col)};
+        if (t->sums)
+            multiply_narrow_chunks(t, chunk);
+        else
+            multiply_chunks(t, chunk);
+    }
 }
 
 static void run(cpu_job *job, int thread) {
