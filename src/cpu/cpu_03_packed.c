@@ -33,7 +33,8 @@ typedef struct team {
 } team;
 
 typedef struct part_sizes {
-    size_t a, b, sums;
+    int64_t rows, cols; /* of a chunk of C */
+    size_t a, b, sums;  /* bytes of what is packed for it, and of its sums */
 } part_sizes;
 
 static int64_t padded_depth(const oriented *o, int64_t depth) {
@@ -58,13 +59,13 @@ static int64_t chunk_cols(const oriented *o, const plan *decided, int threads) {
                          o->micro->nr);
 }
 
-/* What one team needs, in bytes; each part begins on a cache line. */
+/* What one team needs; each part begins on a cache line. */
 static part_sizes sizes_of(const oriented *o, const plan *decided, int threads) {
     int64_t element = numeric_size(o->micro->packed);
     int64_t kc = padded_depth(o, blocking_min(blocking_depth(o, decided->params[KC]), o->k));
     int64_t rows = chunk_rows(o, decided), cols = chunk_cols(o, decided, threads);
     int64_t sums = blocking_is_narrow(o) ? rows * cols * numeric_size(o->acc) : 0;
-    return (part_sizes){(size_t)blocking_round_up(rows * kc * element, 64),
+    return (part_sizes){rows, cols, (size_t)blocking_round_up(rows * kc * element, 64),
                         (size_t)blocking_round_up(cols * kc * element, 64),
                         (size_t)blocking_round_up(sums, 64)};
 }
@@ -148,19 +149,21 @@ static void multiply_rectangle(const team *t, const cpu_store *to, cpu_rectangle
 /* This thread's share of the panels of a chunk's rows of A, or columns of B, `depth` steps from p on. */
 static void pack_rows_of_a(const team *t, cpu_rectangle chunk, int64_t p, int64_t depth) {
     const oriented *o = &t->o;
-    int64_t first, count, mr = o->micro->mr;
+    int mr = o->micro->mr;
+    int64_t first, count;
     pack_source a = {cpu_at(t->a, o->in, chunk.row, o->a_row, p, o->a_col), chunk.rows, depth, o->a_row,
                      o->a_col};
     cpu_cut((chunk.rows + mr - 1) / mr, 1, t->threads, t->me, &first, &count);
-    o->pack_a(&a, o->micro->mr, first, first + count, t->packed_a);
+    o->pack_a(&a, mr, first, first + count, t->packed_a);
 }
 static void pack_columns_of_b(const team *t, cpu_rectangle chunk, int64_t p, int64_t depth) {
     const oriented *o = &t->o;
-    int64_t first, count, nr = o->micro->nr;
+    int nr = o->micro->nr;
+    int64_t first, count;
     pack_source b = {cpu_at(t->b, o->in, p, o->b_row, chunk.col, o->b_col), chunk.cols, depth, o->b_col,
                      o->b_row};
     cpu_cut((chunk.cols + nr - 1) / nr, 1, t->threads, t->me, &first, &count);
-    o->pack_b(&b, o->micro->nr, first, first + count, t->packed_b);
+    o->pack_b(&b, nr, first, first + count, t->packed_b);
 }
 
 /* Threads take rectangles until none is left, several each, so that one that is held up does not hold up the
@@ -241,8 +244,7 @@ static void run(cpu_job *job, int thread) {
     t.me = alone ? 0 : thread;
     t.kc = blocking_depth(&t.o, decided->params[KC]);
     t.mc = blocking_round_up(decided->params[MC], t.o.micro->mr);
-    t.chunk_rows = chunk_rows(&t.o, decided);
-    t.chunk_cols = chunk_cols(&t.o, decided, job->threads);
+    t.chunk_rows = sizes.rows, t.chunk_cols = sizes.cols;
     t.element = (size_t)numeric_size(t.o.micro->packed);
     t.packed_a = job->scratch + (alone ? (size_t)thread * (sizes.a + sizes.b + sizes.sums) : 0);
     t.packed_b = t.packed_a + sizes.a;
