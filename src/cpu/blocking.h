@@ -14,6 +14,8 @@ oriented blocking_orient_tight(const problem *what);
 typedef struct block_sizes {
     int64_t kc, mc, chunk;
 } block_sizes;
+/* Bytes of the second-level cache that a thread can count on. */
+int64_t blocking_second_cache(void);
 enum { FLAT_ROWS = 64 }; /* up to so many rows of C use what is packed of B too seldom to keep it long */
 block_sizes blocking_defaults(const oriented *o);
 

@@ -34,18 +34,18 @@ static tess_status prepare(plan *decided, sentence *why) {
                                      : "contiguous rows of B for a row-major C");
 }
 
-static int fits_first_cache(const oriented *o, int64_t depth) {
-    int64_t l1 = cpu_read_facts()->l1d;
-    return (double)o->n * (double)depth * (double)numeric_size(o->in) <= 0.75 * (double)(l1 ? l1 : 32 << 10);
-}
-
-/* B as it lies fits the first-level cache, so that copying it there gains nothing; or C is so narrow that the packed
- * kernel's tile would be half empty, and what is used of B in one step fits. */
+/* B as it lies is where its panels would be: in the first-level cache, or where a panel does not fit that in the second, with
+ * room for as much of A and C. So copying it gains nothing. Or C is so narrow that the packed kernel's tile would be half empty, and
+ * what is used of B in one step fits. */
 int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
     if (!takes(&o)) return 0;
-    if (fits_first_cache(&o, o.k)) return 1;
-    return 2 * o.n <= o.micro->nr && fits_first_cache(&o, blocking_min(o.k, blocking_defaults(&o).kc));
+    int64_t first = cpu_read_facts()->l1d;
+    double l1 = first ? (double)first : 32 << 10, third = (double)blocking_second_cache() / 3;
+    double kc = (double)blocking_defaults(&o).kc, size = (double)numeric_size(o.in), row = (double)o.n * size;
+    double near = kc * o.micro->nr * size > l1 && third > l1 ? third : 0.8 * l1;
+    if (row * (double)o.k <= near) return 1;
+    return 2 * o.n <= o.micro->nr && row * kc <= 0.8 * l1;
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
@@ -69,11 +69,13 @@ static void multiply_scattered(const oriented *o, micro_call call) {
     }
 }
 
-/* How many columns the next tiles take: as many as a tile may have, unless that would leave a single vector for the
- * last. */
+/* How many columns the next tiles take: as many as a tile may have, unless that would leave a single vector for the last;
+ * or all about as many, where tiles a vector narrower have more rows instead. */
 static int64_t next_width(int64_t left, const micro_kernel *micro) {
     int most = micro->direct_cols, lanes = micro->lanes;
     if (left <= most) return left;
+    int64_t tiles = (left + most - 1) / most;
+    if (micro->direct_even) return blocking_round_up((left + tiles - 1) / tiles, lanes);
     return left <= most + lanes && most > 2 * lanes ? most - lanes : most;
 }
 

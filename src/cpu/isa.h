@@ -35,6 +35,7 @@ typedef struct micro_kernel {
     void (*multiply)(const micro_call *call);
     void (*direct)(const micro_call *call);
     int direct_rows, direct_cols, lanes; /* of the largest tile of `direct`; of a vector */
+    int direct_even;                     /* a tile with a vector less has more rows, and as many sums */
     /* Does `rounds` rounds of independent multiply-adds on registers; returns how many operations that was.
      * NULL where no peak is measured. */
     double (*peak)(int64_t rounds);

@@ -4,7 +4,8 @@
 #include <immintrin.h>
 
 #define DIRECT_ROWS               8
-#define DIRECT_VECTORS            3
+#define DIRECT_ROWS_OF_4          6
+#define DIRECT_VECTORS            4
 #define VECTOR_BYTES              64
 #define ROWS                      6
 #define VECTORS                   4

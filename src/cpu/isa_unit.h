@@ -1,6 +1,6 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
- * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS and DIRECT_VECTORS, FROM_LANES with
+ * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS, DIRECT_ROWS_OF_4 and DIRECT_VECTORS, FROM_LANES with
  * LOAD_LATER, ALONE, SEPARATE, MULTIPLY_ADD_f32 and _f64, and MASK_ALWAYS with what masked_words.h has. */
 #include <string.h>
 
@@ -42,6 +42,9 @@
 #define DIRECT_ROWS    4
 #define DIRECT_VECTORS 2
 #endif
+#ifndef DIRECT_ROWS_OF_4
+#define DIRECT_ROWS_OF_4 DIRECT_ROWS
+#endif
 
 #define TEMPLATE "pack_typed.h"
 #include "each_type.h"
@@ -75,7 +78,7 @@
         .mr = TILE_ROWS(size), .nr = TILE_VECTORS(size) * VECTOR_BYTES / size, .group = 1, .packed = type, \
         .multiply = multiply_##suffix, .direct = direct_##suffix, .direct_rows = DIRECT_ROWS,              \
         .direct_cols = DIRECT_VECTORS * VECTOR_BYTES / size, .lanes = VECTOR_BYTES / size,                 \
-        .peak = peak_##suffix                                                                              \
+        .direct_even = DIRECT_ROWS_OF_4 < DIRECT_ROWS, .peak = peak_##suffix                               \
     }
 static const micro_kernel micro_f32 = MICRO_KERNEL(TESS_F32, 4, f32);
 static const micro_kernel micro_f64 = MICRO_KERNEL(TESS_F64, 8, f64);

@@ -1,5 +1,5 @@
 /* The micro-kernels of one type: ELEMENT, SUFFIX, a tile of ROWS×(VECTORS of VECTOR_BYTES), and tiles of up
- * to DIRECT_ROWS×DIRECT_VECTORS that read A in place.
+ * to DIRECT_ROWS×DIRECT_VECTORS that read A in place; those of four vectors have up to DIRECT_ROWS_OF_4 rows.
  *
  * With FROM_LANES, the elements of A are loaded as vectors and taken out lane by lane, for machines whose
  * multiply-add takes a lane as its factor: a register per element would leave too few for the sums. Elsewhere
@@ -160,10 +160,9 @@ INLINE void TYPED(direct_tile)(micro_call *at, int rows, int vectors, const word
 
 INLINE void TYPED(direct_column)(const micro_call *call, int vectors, const word_mask *last) {
     micro_call at = *call;
-    while (at.rows >= DIRECT_ROWS) TYPED(direct_tile)(&at, DIRECT_ROWS, vectors, last);
-#if DIRECT_ROWS > 4
-    if (at.rows & 4) TYPED(direct_tile)(&at, 4, vectors, last);
-#endif
+    const int most = vectors == 4 ? DIRECT_ROWS_OF_4 : DIRECT_ROWS;
+    while (at.rows >= most) TYPED(direct_tile)(&at, most, vectors, last);
+    if (most > 4 && at.rows & 4) TYPED(direct_tile)(&at, 4, vectors, last);
     if (at.rows & 2) TYPED(direct_tile)(&at, 2, vectors, last);
     if (at.rows & 1) TYPED(direct_tile)(&at, 1, vectors, last);
 }
