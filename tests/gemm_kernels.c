@@ -216,3 +216,17 @@ TEST(gemm_same_bits_every_kernel_threads) {
     }
     tess_close(ctx);
 }
+
+/* Two and three threads share what they pack of a C of this size; seven and sixteen work by themselves. */
+TEST(gemm_same_bits_shared_or_alone) {
+    tess_context *ctx = open_cpu(0);
+    if (!ctx) return;
+    for (int t = 0; t < TYPE_PAIRS; t++) {
+        problem_spec spec = {.types = type_pairs[t], .m = 633, .n = 641, .k = 20, .alpha = 1, .beta = 1};
+        if (harness_tier() == TIER_SHORT && spec.types.in != TESS_F32 && spec.types.out != TESS_BF16)
+            continue;
+        tess_options options = {.kernel = "cpu_03_packed", .params = "KC=8,MC=50,NC=100"};
+        CHECK(check_same_bits(ctx, spec, &options) == 10, "cpu_03_packed refused a product");
+    }
+    tess_close(ctx);
+}

@@ -104,6 +104,9 @@ typedef struct cpu_grid {
 } cpu_grid;
 cpu_grid cpu_make_grid(int64_t rows, int64_t cols, int64_t grain_rows, int64_t grain_cols, int64_t parts);
 cpu_rectangle cpu_grid_part(const cpu_grid *grid, int64_t index);
+/* At most so many rows and columns has a part. */
+int64_t cpu_grid_part_rows(const cpu_grid *grid);
+int64_t cpu_grid_part_cols(const cpu_grid *grid);
 
 /* For kernels that work row by row: the sums of one row of A times `cols` columns of B. (rows.c) */
 typedef struct cpu_row {

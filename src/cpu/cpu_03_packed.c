@@ -8,8 +8,9 @@
  *
  * The threads of a job pack NC columns of B together, and up to half as many rows of A, meet, and multiply rectangles of that
  * chunk of C, MC rows at a time; then they meet again before the next rows of A overwrite the panels. B's stay until all
- * rows have passed. In a batch of at least as many products as threads, each thread does products of its own; and if C
- * has few rows, columns.
+ * rows have passed. In a batch of at least as many products as threads each thread does products of its own, and of a C
+ * that is small or has few rows a rectangle of its own: then nobody waits, and nothing is fetched from where others packed
+ * it.
  *
  * The sums of one depth are rounded into C before the next are added. When C is narrower than the sums (f16,
  * bf16) that would round more than once, so a chunk of sums is kept until the depth is done. */
@@ -21,8 +22,9 @@ enum { KC, MC, NC }; /* the order of kernels.def */
 typedef struct team {
     oriented o;
     int64_t kc, mc, chunk_rows, chunk_cols;
+    int64_t rows; /* of C, or of the part of it that this team has */
     const char *a, *b;
-    cpu_store c;    /* of the whole product, oriented */
+    cpu_store c;    /* of that part, oriented */
     size_t element; /* bytes of a packed element */
     char *packed_a, *packed_b, *sums;
     pool *workers;
@@ -32,42 +34,62 @@ typedef struct team {
     int64_t taken;         /* and this is what it was when the present step began */
 } team;
 
-typedef struct part_sizes {
+/* How a product is shared out. */
+typedef struct sharing {
+    cpu_grid parts;     /* of C: threads do these by themselves, if they are `alone`; else it is one */
+    int alone;          /* a team is one thread */
     int64_t rows, cols; /* of a chunk of C */
-    size_t a, b, sums;  /* bytes of what is packed for it, and of its sums */
-} part_sizes;
+    size_t a, b, sums;  /* bytes of what a team packs for it, and of its sums */
+} sharing;
 
 static int64_t padded_depth(const oriented *o, int64_t depth) {
     return blocking_round_up(depth, o->micro->group);
 }
 
-/* Few tiles use a panel of B, so that it had better be where it was packed; and there are panels for all threads. */
+/* Few tiles use a panel, so that it had better be where it was packed; and there are tiles for all threads. */
 static int is_flat(const oriented *o, int threads) {
     enum { PANELS_EACH = 2 };
-    return threads > 1 && o->m <= FLAT_ROWS && o->n >= (int64_t)threads * PANELS_EACH * o->micro->nr;
+    return o->m <= FLAT_ROWS && o->n >= (int64_t)threads * PANELS_EACH * o->micro->nr;
+}
+/* Packing the same twice takes less time than fetching it from where another thread packed it, and waiting for that. */
+static int is_small(const oriented *o, int threads) {
+    enum { FEW_EACH = 1 << 17 }; /* elements of C */
+    return (double)o->m * (double)o->n <= (double)FEW_EACH * threads;
 }
 
-/* Rows and columns of a chunk of C. Of one whose sums are kept B is packed for every one of its rows' chunks: they are as
- * many as columns. */
-static int64_t chunk_rows(const oriented *o, const plan *decided) {
-    int64_t most = blocking_is_narrow(o) ? decided->params[NC] : (decided->params[NC] + 1) / 2;
-    return blocking_even(o->m, most, o->micro->mr);
-}
-static int64_t chunk_cols(const oriented *o, const plan *decided, int threads) {
-    int64_t each = is_flat(o, threads) ? (o->n + threads - 1) / threads : o->n;
-    return blocking_even(o->n, blocking_min(blocking_round_up(each, o->micro->nr), decided->params[NC]),
-                         o->micro->nr);
+/* Columns of B that a team packs at a time: NC, or where many threads share it, and would meet too often, up to a quarter of
+ * the last cache. `step` is the bytes of one. */
+static int64_t most_cols(const oriented *o, const plan *decided, int sharers, int64_t step) {
+    int64_t nc = decided->params[NC], room = cpu_read_facts()->l3 / 4 / step;
+    if (sharers == 1 || blocking_is_narrow(o) || room < nc) return nc;
+    return blocking_min(nc * sharers, room);
 }
 
-/* What one team needs; each part begins on a cache line. */
-static part_sizes sizes_of(const oriented *o, const plan *decided, int threads) {
-    int64_t element = numeric_size(o->micro->packed);
+/* Rows of A. A thread by itself packs what its second-level cache holds, and multiplies it from there. Where sums are kept B
+ * is packed for every chunk of rows: they are as many as columns. */
+static int64_t most_rows(const oriented *o, const plan *decided, int alone, int64_t cols) {
+    if (blocking_is_narrow(o)) return cols;
+    return alone ? decided->params[MC] : (cols + 1) / 2;
+}
+
+/* Each thread alone, or all of them together? What a team packs begins on a cache line. */
+static sharing share_out(const plan *decided, int threads) {
+    const oriented *o = &cpu_plan_of(decided)->o;
+    int cut = decided->what.batch.count < threads && (is_flat(o, threads) || is_small(o, threads));
+    sharing how = {.parts = cpu_make_grid(o->m, o->n, o->micro->mr, o->micro->nr, cut ? threads : 1)};
+    how.alone = cut || decided->what.batch.count >= threads;
     int64_t kc = padded_depth(o, blocking_min(blocking_depth(o, decided->params[KC]), o->k));
-    int64_t rows = chunk_rows(o, decided), cols = chunk_cols(o, decided, threads);
-    int64_t sums = blocking_is_narrow(o) ? rows * cols * numeric_size(o->acc) : 0;
-    return (part_sizes){rows, cols, (size_t)blocking_round_up(rows * kc * element, 64),
-                        (size_t)blocking_round_up(cols * kc * element, 64),
-                        (size_t)blocking_round_up(sums, 64)};
+    int64_t step = kc * numeric_size(o->micro->packed),
+            cols = most_cols(o, decided, how.alone ? 1 : threads, step);
+    how.rows =
+        blocking_even(cpu_grid_part_rows(&how.parts), most_rows(o, decided, how.alone, cols), o->micro->mr);
+    how.cols = blocking_even(cpu_grid_part_cols(&how.parts), cols, o->micro->nr);
+    how.a = (size_t)blocking_round_up(how.rows * step, 64);
+    /* What is fetched ahead may end behind the last panel, a byte for each step. */
+    how.b = (size_t)blocking_round_up(how.cols * step + kc, 64);
+    how.sums =
+        blocking_is_narrow(o) ? (size_t)blocking_round_up(how.rows * how.cols * numeric_size(o->acc), 64) : 0;
+    return how;
 }
 
 static tess_status prepare(plan *decided, sentence *why) {
@@ -81,14 +103,9 @@ static tess_status prepare(plan *decided, sentence *why) {
     return TESS_OK;
 }
 
-/* Each thread alone, or all of them together? */
-static int64_t teams_of(const plan *decided, int threads) {
-    return decided->what.batch.count >= threads || is_flat(&cpu_plan_of(decided)->o, threads) ? threads : 1;
-}
-
 static size_t scratch_size(const plan *decided, int threads) {
-    part_sizes sizes = sizes_of(&cpu_plan_of(decided)->o, decided, threads);
-    return (sizes.a + sizes.b + sizes.sums) * (size_t)teams_of(decided, threads);
+    sharing how = share_out(decided, threads);
+    return (how.a + how.b + how.sums) * (size_t)(how.alone ? threads : 1);
 }
 
 /* C, or the chunk of sums in its stead, from element (row, col). */
@@ -115,17 +132,10 @@ static void multiply_tile(const team *t, micro_call *call, const cpu_store *to, 
     cpu_store_sums(to, tile, micro->nr, rows, cols);
 }
 
-/* With each of `tiles` some lines of the panel of B that comes next: it is too far away to be read when it is needed. Few
- * tiles would wait for many lines. */
-static void fetch_ahead(const char *panel, size_t bytes, int64_t tile, int64_t tiles) {
-    enum { LINE = 64, WORTH_TILES = 8 };
-    if (tiles < WORTH_TILES) return;
-    size_t each = bytes / LINE / (size_t)tiles + 1;
-    for (size_t i = 0; i < each; i++) __builtin_prefetch(panel + ((size_t)tile * each + i) * LINE, 0, 2);
-}
-
-/* Rows and columns of the chunk, MC rows at a time so that their panels stay in the second-level cache. */
+/* Rows and columns of the chunk, MC rows at a time so that their panels stay in the second-level cache. Each tile fetches its
+ * share of the panel of B that comes next, which is too far away to be read when it is needed; few tiles would wait for it. */
 static void multiply_rectangle(const team *t, const cpu_store *to, cpu_rectangle part, int64_t depth) {
+    enum { WORTH_TILES = 8 };
     const micro_kernel *micro = t->o.micro;
     size_t panel_a = (size_t)(micro->mr * depth) * t->element,
            panel_b = (size_t)(micro->nr * depth) * t->element;
@@ -133,11 +143,14 @@ static void multiply_rectangle(const team *t, const cpu_store *to, cpu_rectangle
     for (int64_t block = 0; block < part.rows; block += t->mc) {
         int64_t block_end = part.row + blocking_min(part.rows, block + t->mc);
         int64_t first = part.row + block, tiles = (block_end - first + micro->mr - 1) / micro->mr;
+        size_t share = panel_b / (size_t)tiles;
+        call.next_step = tiles < WORTH_TILES ? 0 : (int64_t)share / depth + 1;
         for (int64_t col = part.col; col < part.col + part.cols; col += micro->nr) {
+            int64_t after = col + micro->nr < part.col + part.cols ? col + micro->nr : part.col;
             call.b = t->packed_b + (size_t)(col / micro->nr) * panel_b;
-            for (int64_t row = first; row < block_end; row += micro->mr) {
+            call.next = t->packed_b + (size_t)(after / micro->nr) * panel_b;
+            for (int64_t row = first; row < block_end; row += micro->mr, call.next += share) {
                 call.a = t->packed_a + (size_t)(row / micro->mr) * panel_a;
-                fetch_ahead((const char *)call.b + panel_b, panel_b, (row - first) / micro->mr, tiles);
                 cpu_store tile = store_at(to, row, col);
                 multiply_tile(t, &call, &tile, blocking_min(micro->mr, part.row + part.rows - row),
                               blocking_min(micro->nr, part.col + part.cols - col));
@@ -202,8 +215,8 @@ static void multiply_step(team *t, cpu_rectangle chunk, cpu_store to, int64_t p,
 /* Columns of C, a chunk after the other at every step. */
 static void multiply_chunks(team *t, cpu_rectangle chunk) {
     for (int64_t p = 0; p < t->o.k; p += t->kc)
-        for (chunk.row = 0; chunk.row < t->o.m; chunk.row += t->chunk_rows) {
-            chunk.rows = blocking_min(t->chunk_rows, t->o.m - chunk.row);
+        for (chunk.row = 0; chunk.row < t->rows; chunk.row += t->chunk_rows) {
+            chunk.rows = blocking_min(t->chunk_rows, t->rows - chunk.row);
             multiply_step(t, chunk, store_at(&t->c, chunk.row, chunk.col), p, chunk.row == 0);
         }
 }
@@ -211,24 +224,25 @@ static void multiply_chunks(team *t, cpu_rectangle chunk) {
 /* The same where C is narrower than the sums: all steps of a chunk. */
 static void multiply_narrow_chunks(team *t, cpu_rectangle chunk) {
     cpu_store sums = {t->o.acc, t->o.acc, t->sums, blocking_round_up(chunk.cols, t->o.micro->nr), 1, 1, 0};
-    for (chunk.row = 0; chunk.row < t->o.m; chunk.row += t->chunk_rows) {
+    for (chunk.row = 0; chunk.row < t->rows; chunk.row += t->chunk_rows) {
         cpu_store c = store_at(&t->c, chunk.row, chunk.col);
-        chunk.rows = blocking_min(t->chunk_rows, t->o.m - chunk.row);
+        chunk.rows = blocking_min(t->chunk_rows, t->rows - chunk.row);
         for (int64_t p = 0; p < t->o.k; p += t->kc) multiply_step(t, chunk, sums, p, 1);
         pool_meet(t->workers, t->threads);
         flush_sums(t, &sums, &c, chunk.rows, chunk.cols);
     }
 }
 
-/* Columns [first, last) of a product. */
-static void multiply_columns(team *t, const cpu_product *product, int64_t first, int64_t last) {
+static void multiply_part(team *t, const cpu_product *product, cpu_rectangle part) {
     const problem *what = product->what;
-    t->a = t->o.transposed ? product->b : product->a;
-    t->b = t->o.transposed ? product->a : product->b;
-    t->c =
-        (cpu_store){what->out, what->acc, product->c, t->o.c_row, t->o.c_col, product->alpha, product->beta};
-    for (int64_t col = first; col < last; col += t->chunk_cols) {
-        cpu_rectangle chunk = {.col = col, .cols = blocking_min(t->chunk_cols, last - col)};
+    const oriented *o = &t->o;
+    cpu_store c = {what->out, what->acc, product->c, o->c_row, o->c_col, product->alpha, product->beta};
+    t->a = cpu_at(o->transposed ? product->b : product->a, o->in, part.row, o->a_row, 0, 0);
+    t->b = cpu_at(o->transposed ? product->a : product->b, o->in, 0, 0, part.col, o->b_col);
+    t->c = store_at(&c, part.row, part.col);
+    t->rows = part.rows;
+    for (int64_t col = 0; col < part.cols; col += t->chunk_cols) {
+        cpu_rectangle chunk = {.col = col, .cols = blocking_min(t->chunk_cols, part.cols - col)};
         if (t->sums)
             multiply_narrow_chunks(t, chunk);
         else
@@ -238,25 +252,26 @@ static void multiply_columns(team *t, const cpu_product *product, int64_t first,
 
 static void run(cpu_job *job, int thread) {
     const plan *decided = job->decided;
-    int alone = teams_of(decided, job->threads) > 1;
-    team t = {.o = cpu_plan_of(decided)->o, .workers = job->workers, .threads = alone ? 1 : job->threads};
-    part_sizes sizes = sizes_of(&t.o, decided, job->threads);
-    t.me = alone ? 0 : thread;
-    t.kc = blocking_depth(&t.o, decided->params[KC]);
-    t.mc = blocking_round_up(decided->params[MC], t.o.micro->mr);
-    t.chunk_rows = sizes.rows, t.chunk_cols = sizes.cols;
-    t.element = (size_t)numeric_size(t.o.micro->packed);
-    t.packed_a = job->scratch + (alone ? (size_t)thread * (sizes.a + sizes.b + sizes.sums) : 0);
-    t.packed_b = t.packed_a + sizes.a;
-    t.sums = sizes.sums ? t.packed_b + sizes.b : NULL;
+    const oriented *o = &cpu_plan_of(decided)->o;
+    sharing how = share_out(decided, job->threads);
     _Atomic int64_t own = 0;
-    t.next = alone ? &own : &job->next;
-    int64_t each = is_flat(&t.o, job->threads) ? t.chunk_cols : t.o.n, parts = (t.o.n + each - 1) / each,
-            count = parts * decided->what.batch.count;
-    for (int64_t i = 0; alone ? (i = atomic_fetch_add(&job->next, 1)) < count : i < count; i++) {
-        cpu_product product = cpu_product_at(job, i / parts);
-        int64_t first = i % parts * each;
-        multiply_columns(&t, &product, first, blocking_min(first + each, t.o.n));
+    team t = {.o = *o,
+              .kc = blocking_depth(o, decided->params[KC]),
+              .mc = blocking_round_up(decided->params[MC], o->micro->mr),
+              .chunk_rows = how.rows,
+              .chunk_cols = how.cols,
+              .element = (size_t)numeric_size(o->micro->packed),
+              .packed_a = job->scratch + (how.alone ? (size_t)thread * (how.a + how.b + how.sums) : 0),
+              .workers = job->workers,
+              .threads = how.alone ? 1 : job->threads,
+              .me = how.alone ? 0 : thread,
+              .next = how.alone ? &own : &job->next};
+    t.packed_b = t.packed_a + how.a;
+    t.sums = how.sums ? t.packed_b + how.b : NULL;
+    int64_t each = how.parts.down * how.parts.across, count = each * decided->what.batch.count;
+    for (int64_t i = 0; how.alone ? (i = atomic_fetch_add(&job->next, 1)) < count : i < count; i++) {
+        cpu_product product = cpu_product_at(job, i / each);
+        multiply_part(&t, &product, cpu_grid_part(&how.parts, i % each));
     }
 }
 

@@ -26,6 +26,10 @@ typedef struct micro_call {
     void *c;
     int64_t c_row;
     double alpha, beta;
+    /* What is wanted next, and how many bytes of it to fetch to the second-level cache with each step of depth: many at
+     * once would get in the way of A and B. Only for `multiply`, which may do without. */
+    const char *next;
+    int64_t next_step;
 } micro_call;
 
 typedef struct micro_kernel {

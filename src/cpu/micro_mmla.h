@@ -13,12 +13,15 @@ static void TYPED(multiply)(const micro_call *call) {
     enum { PAIRS = ROWS / 2, COLUMN_PAIRS = VECTORS * 2 };
     _Static_assert(PAIRS == 4, "the tile is four pairs of rows high");
     const ELEMENT *a = call->a, *b = call->b;
+    const char *next = call->next;
     SUMS sum[COLUMN_PAIRS * PAIRS];
     UNROLL
     for (int i = 0; i < COLUMN_PAIRS * PAIRS; i++) sum[i] = (SUMS){0};
     for (int64_t p = 0; p < call->depth; p += GROUP, a += ROWS * GROUP, b += 2 * GROUP * COLUMN_PAIRS) {
         FACTORS rows[PAIRS];
         /* As in micro_typed.h. */
+        __builtin_prefetch(next, 0, 2);
+        next += GROUP * call->next_step;
         __builtin_prefetch(a + 16 * ROWS * GROUP);
         UNROLL
         for (int i = 0; i < PAIRS; i++) rows[i] = LOAD(a + 2 * GROUP * i);

@@ -105,11 +105,13 @@ INLINE void TYPED(fetch_c)(const micro_call *call) {
 static void TYPED(multiply)(const micro_call *call) {
     SIZES;
     const ELEMENT *a = call->a, *b = call->b;
+    const char *next = call->next;
     TYPED(vector) sum[MR * WIDE];
     TYPED(fetch_c)(call);
     UNROLL
     for (int i = 0; i < MR * WIDE; i++) sum[i] = (TYPED(vector)){0};
-    for (int64_t p = 0; p < call->depth; p++, a += MR, b += call->b_row) {
+    for (int64_t p = 0; p < call->depth; p++, a += MR, b += call->b_row, next += call->next_step) {
+        __builtin_prefetch(next, 0, 2);
         /* Panels follow each other, but hardware stops at the end of a page. */
         __builtin_prefetch(a + 16 * MR);
 #ifdef FROM_LANES

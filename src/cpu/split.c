@@ -33,3 +33,11 @@ cpu_rectangle cpu_grid_part(const cpu_grid *grid, int64_t index) {
     cpu_cut(grid->cols, grid->grain_cols, grid->across, index % grid->across, &part.col, &part.cols);
     return part;
 }
+
+int64_t cpu_grid_part_rows(const cpu_grid *grid) {
+    return ceil_div(ceil_div(grid->rows, grid->grain_rows), grid->down) * grid->grain_rows;
+}
+
+int64_t cpu_grid_part_cols(const cpu_grid *grid) {
+    return ceil_div(ceil_div(grid->cols, grid->grain_cols), grid->across) * grid->grain_cols;
+}
