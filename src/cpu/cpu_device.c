@@ -96,9 +96,9 @@ static choice choose(const device *base, const problem *what, choice_rest *rest)
                     "with one row or column of C every element is used once, so that only reading in order "
                     "helps"};
     if (cpu_direct_pays(what))
-        return (
-            choice){"cpu_04_direct", NULL,
-                    "what is reused fits the first-level cache as it lies, so that packing would only cost"};
+        return (choice){"cpu_04_direct", NULL,
+                        "B as it lies fits the cache that packed panels would be read from, so that packing "
+                        "would only cost"};
     return (choice){"cpu_03_packed", NULL,
                     "it is the fastest kernel of this device for all but small and thin products"};
 }

@@ -111,7 +111,6 @@ static void TYPED(multiply)(const micro_call *call) {
     UNROLL
     for (int i = 0; i < MR * WIDE; i++) sum[i] = (TYPED(vector)){0};
     for (int64_t p = 0; p < call->depth; p++, a += MR, b += call->b_row, next += call->next_step) {
-        __builtin_prefetch(next, 0, 2);
         /* Panels follow each other, but hardware stops at the end of a page. */
         __builtin_prefetch(a + 16 * MR);
 #ifdef FROM_LANES
@@ -131,6 +130,7 @@ static void TYPED(multiply)(const micro_call *call) {
         UNROLL
         for (int i = 0; i < MR; i++) TYPED(add_row)(sum + i * WIDE, a[i], row, WIDE);
 #endif
+        if ((ELEMENT)0.5 != 0) __builtin_prefetch(next, 0, 2); /* integers only lose by it */
     }
     TYPED(merge)(call, sum, MR, WIDE);
 }
