@@ -1,0 +1,71 @@
+/* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape; and the rectangles
+ * that threads share C out by have every element once. */
+#include "../src/context.h"
+#include "../src/cpu/cpu.h"
+#include "../src/plan.h"
+#include "harness.h"
+
+static void check_packing(tess_context *ctx, const int64_t shape[3], const tess_type types[2],
+                          int64_t count) {
+    static const int threads[] = {1, 2, 3, 16, 64};
+    enum { MOST = 16 << 20 };
+    int64_t m = shape[0], n = shape[1], k = shape[2];
+    tess_matrix A = tess_view_row_major(types[0], m, k, NULL, 0),
+                B = tess_view_row_major(types[0], k, n, NULL, 0),
+                C = tess_view_row_major(types[1], m, n, NULL, 0);
+    tess_options options = {.kernel = "cpu_03_packed"};
+    tess_batch batch = {count, m * k, k * n, m * n};
+    plan decided;
+    sentence why;
+    if (!CHECK(plan_make(ctx->device, &A, &B, &C, &batch, &options, &decided, &why) == TESS_OK, "%s",
+               why.text))
+        return;
+    for (int t = 0; t < 5; t++) {
+        size_t bytes = cpu_plan_of(&decided)->kernel->scratch_size(&decided, threads[t]);
+        CHECK(bytes > 0 && bytes / (size_t)threads[t] < MOST,
+              "%d products of %d×%d×%d in %s, %d threads: %zu bytes", (int)count, (int)m, (int)n, (int)k,
+              tess_type_name(types[0]), threads[t], bytes);
+    }
+}
+
+TEST(cpu_packing_is_less_than_16_mb_a_thread) {
+    static const int64_t shapes[][3] = {{1, 1, 1},          {100, 100, 100},
+                                        {362, 362, 5000},   {1024, 1024, 1024},
+                                        {4096, 4096, 4096}, {30000, 40000, 300},
+                                        {16, 30000, 16},    {64, 50000, 9000},
+                                        {30000, 16, 30000}, {20000, 20000, 20000}};
+    static const tess_type types[][2] = {{TESS_F32, TESS_F32},
+                                         {TESS_F64, TESS_F64},
+                                         {TESS_BF16, TESS_BF16},
+                                         {TESS_I8, TESS_I32}};
+    tess_context *ctx = NULL;
+    if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
+    for (int i = 0; i < 10; i++)
+        for (int t = 0; t < 4; t++)
+            for (int64_t count = 1; count < 100; count += 30) check_packing(ctx, shapes[i], types[t], count);
+    tess_close(ctx);
+}
+
+TEST(cpu_rectangles_have_every_element_once) {
+    test_rng *rng = test_random();
+    for (int i = 0; i < 300; i++) {
+        enum { SIDE = 60 };
+        unsigned char seen[SIDE][SIDE] = {{0}};
+        int64_t rows = rng_range(rng, 1, SIDE), cols = rng_range(rng, 1, SIDE);
+        cpu_grid grid =
+            cpu_make_grid(rows, cols, rng_range(rng, 1, 9), rng_range(rng, 1, 17), rng_range(rng, 1, 20));
+        int64_t most_rows = cpu_grid_part_rows(&grid), most_cols = cpu_grid_part_cols(&grid), wrong = 0;
+        for (int64_t at = 0; at < grid.down * grid.across; at++) {
+            cpu_rectangle part = cpu_grid_part(&grid, at);
+            CHECK(part.rows <= most_rows && part.cols <= most_cols,
+                  "a part is %d×%d, and should be %d×%d at most", (int)part.rows, (int)part.cols,
+                  (int)most_rows, (int)most_cols);
+            for (int64_t r = 0; r < part.rows; r++)
+                for (int64_t c = 0; c < part.cols; c++) seen[part.row + r][part.col + c]++;
+        }
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < cols; c++) wrong += seen[r][c] != 1;
+        CHECK(wrong == 0, "%d×%d in %d×%d parts: %d elements in none or several", (int)rows, (int)cols,
+              (int)grid.down, (int)grid.across, (int)wrong);
+    }
+}
