@@ -10,7 +10,7 @@ oriented blocking_orient(const problem *what);
 oriented blocking_orient_tight(const problem *what);
 
 /* Default block sizes for this machine's caches: depth, rows of A a core works on at once, and columns of B that are
- * packed together. */
+ * packed together for each thread. */
 typedef struct block_sizes {
     int64_t kc, mc, chunk;
 } block_sizes;
