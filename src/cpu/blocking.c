@@ -47,6 +47,11 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most) {
     return value < least ? least : value > most ? most : value;
 }
 
+int64_t blocking_first_cache(void) {
+    int64_t l1 = cpu_read_facts()->l1d;
+    return l1 ? l1 : 32 << 10;
+}
+
 /* x86 cores run two threads at a time, whatever a virtual machine says of them, and the other may be anybody's. */
 int64_t blocking_second_cache(void) {
     int64_t l2 = cpu_read_facts()->l2;
@@ -62,10 +67,9 @@ int64_t blocking_second_cache(void) {
  * merging their sums into C shows: then B's streams from the second level, of which a block of A takes half.
  * The depth does not depend on the product, so that neither does the order of additions. */
 block_sizes blocking_defaults(const oriented *o) {
-    const cpu_facts *facts = cpu_read_facts();
     int64_t size = numeric_size(o->micro->packed), least = size < 4 ? 1024 : 512;
-    int64_t l1 = facts->l1d ? facts->l1d : 32 << 10;
-    int64_t kc = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, 1024);
+    int64_t kc =
+        clamp(blocking_first_cache() / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, 1024);
     int64_t mc = clamp(blocking_second_cache() / 2 / (kc * size), 64, 1024);
     /* Packed chunks of at most 10 MB of B and 5 of A; or of 6, where few rows use what is packed of B. Narrow results
      * keep a chunk of sums besides. */

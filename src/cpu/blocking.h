@@ -9,14 +9,17 @@ oriented blocking_orient(const problem *what);
 /* The other way round where that fits tiles a good deal better: a C of 16 columns is two thirds of two tiles of 12. */
 oriented blocking_orient_tight(const problem *what);
 
+/* Bytes of the first- and second-level caches that a thread can count on. */
+int64_t blocking_first_cache(void);
+int64_t blocking_second_cache(void);
+
+enum { FLAT_ROWS = 64 }; /* up to so many rows of C use what is packed of B too seldom to keep it long */
+
 /* Default block sizes for this machine's caches: depth, rows of A a core works on at once, and columns of B that are
  * packed together for each thread. */
 typedef struct block_sizes {
     int64_t kc, mc, chunk;
 } block_sizes;
-/* Bytes of the second-level cache that a thread can count on. */
-int64_t blocking_second_cache(void);
-enum { FLAT_ROWS = 64 }; /* up to so many rows of C use what is packed of B too seldom to keep it long */
 block_sizes blocking_defaults(const oriented *o);
 
 /* The depth of a step when k is done in steps of at most `kc`, all but the last equally deep, and rounded up to whole

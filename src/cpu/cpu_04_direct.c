@@ -35,13 +35,12 @@ static tess_status prepare(plan *decided, sentence *why) {
 }
 
 /* B as it lies is where its panels would be: in the first-level cache, or where a panel does not fit that in the second, with
- * room for as much of A and C. So copying it gains nothing. Or C is so narrow that the packed kernel's tile would be half empty, and
- * what is used of B in one step fits. */
+ * room for as much of A and C. So copying it gains nothing. Or C is so narrow that the packed kernel's tile would be half
+ * empty, and what is used of B in one step fits. */
 int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
     if (!takes(&o)) return 0;
-    int64_t first = cpu_read_facts()->l1d;
-    double l1 = first ? (double)first : 32 << 10, third = (double)blocking_second_cache() / 3;
+    double l1 = (double)blocking_first_cache(), third = (double)blocking_second_cache() / 3;
     double kc = (double)blocking_defaults(&o).kc, size = (double)numeric_size(o.in), row = (double)o.n * size;
     double near = kc * o.micro->nr * size > l1 && third > l1 ? third : 0.8 * l1;
     if (row * (double)o.k <= near) return 1;
@@ -74,8 +73,10 @@ static void multiply_scattered(const oriented *o, micro_call call) {
 static int64_t next_width(int64_t left, const micro_kernel *micro) {
     int most = micro->direct_cols, lanes = micro->lanes;
     if (left <= most) return left;
-    int64_t tiles = (left + most - 1) / most;
-    if (micro->direct_even) return blocking_round_up((left + tiles - 1) / tiles, lanes);
+    if (micro->direct_even) {
+        int64_t tiles = (left + most - 1) / most;
+        return blocking_round_up((left + tiles - 1) / tiles, lanes);
+    }
     return left <= most + lanes && most > 2 * lanes ? most - lanes : most;
 }
 
