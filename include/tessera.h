@@ -195,7 +195,8 @@ TESS_API tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_tran
  * "cuda" or "cuda:1" for a GPU; "sim" for the simulator, which runs a GPU's kernels on the CPU, thread by thread, and
  * "sim:checked" for the same with every access to memory checked. "auto" never takes the simulator.
  * Threads: $TESSERA_NUM_THREADS, else $OMP_NUM_THREADS, else one per CPU this process may use.
- * A context may be used from any thread, and from several: calls on one context take turns. Contexts are
+ * A context may be used from any thread, and from several: calls on one context take turns, but for runs of plans so
+ * small that they need nothing of the context, which wait for nobody. Contexts are
  * independent, so one per thread is the way to run products side by side. After fork() the child may go on
  * using a cpu context it inherited or open its own; CUDA does not survive a fork, so there a GPU is refused.
  * On failure *ctx is NULL and the sentence is in tess_error(NULL). */
@@ -345,7 +346,8 @@ TESS_API tess_status tess_prepare(tess_context *ctx, tess_role role, const tess_
 /* Bytes of device memory that it keeps. */
 TESS_API int64_t tess_operand_bytes(const tess_operand *operand);
 /* Runs of the plan use these from now on, and then take no other data for A and B than they were prepared from; NULL:
- * that matrix is not prepared. Kernels that do not split ignore them. Not for batches. */
+ * that matrix is not prepared. Kernels that do not split ignore them. Not for batches, and not while another thread runs
+ * the plan. */
 TESS_API tess_status tess_use_operands(tess_plan *plan, tess_operand *A, tess_operand *B);
 /* Refused while plans use it. NULL is fine. */
 TESS_API tess_status tess_free_operand(tess_operand *operand);

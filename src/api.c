@@ -1,6 +1,7 @@
-/* api.c: the entry points. Each takes the context's lock, does its work with a sentence of its own, and keeps
+/* api.c: the entry points. Each takes the context's lock (a run of a plan that shares nothing does without), does its work with a sentence of its own, and keeps
  * the sentence only on failure. What depends on addresses and scalars is checked here, before anything is
  * written. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -11,17 +12,26 @@
 #include "numeric.h"
 #include "operand.h"
 
-/* Rounds alpha or beta to the type of the sums. */
-static tess_status round_scalar(double value, const char *name, const problem *what, double *rounded,
-                                sentence *why) {
-    *rounded = what->acc == TESS_F32 ? (double)(float)value : value;
-    if (what->acc == TESS_I32 && !(fabs(value) <= 0x1p53 && value == floor(value)))
+/* What the type of the sums cannot hold of alpha or beta. */
+static tess_status check_scalar(double value, const char *name, tess_type acc, sentence *why) {
+    if (acc == TESS_I32 && !(fabs(value) <= 0x1p53 && value == floor(value)))
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s is %g; for i32 results it must be an integer of at most 2^53", name, value);
-    if (isinf(*rounded) && !isinf(value))
+    if (acc == TESS_F32 && isinf((float)value) && !isinf(value))
         return status_fail(why, TESS_ERROR_ARGUMENT,
                            "%s is %g, which overflows f32, the type this product is summed in", name, value);
     return TESS_OK;
+}
+
+/* Rounds alpha and beta to the type of the sums. */
+static inline tess_status round_scalars(double alpha, double beta, const problem *what, operands *data,
+                                        sentence *why) {
+    int in_f32 = what->acc == TESS_F32;
+    data->alpha = in_f32 ? (double)(float)alpha : alpha;
+    data->beta = in_f32 ? (double)(float)beta : beta;
+    if (what->acc != TESS_I32 && fabs(data->alpha) <= DBL_MAX && fabs(data->beta) <= DBL_MAX) return TESS_OK;
+    TRY(check_scalar(alpha, "alpha", what->acc, why));
+    return check_scalar(beta, "beta", what->acc, why);
 }
 
 static int ranges_meet(const void *x, extent bytes_x, const void *y, extent bytes_y) {
@@ -50,13 +60,13 @@ static tess_status check_alias(const tess_matrix *input, const char *name, int64
 typedef enum work { WORK_NONE, WORK_SCALE, WORK_PRODUCT } work;
 
 /* Rounds the scalars, refuses missing and overlapping data, and says what is left to do. */
-static tess_status check_run(const plan *decided, double alpha, const tess_matrix *A, const tess_matrix *B,
-                             double beta, const tess_matrix *C, operands *data, work *todo, sentence *why) {
+static inline tess_status check_run(const plan *decided, double alpha, const tess_matrix *A,
+                                    const tess_matrix *B, double beta, const tess_matrix *C, operands *data,
+                                    work *todo, sentence *why) {
     const problem *what = &decided->what;
     *data = (operands){.a = A->data, .b = B->data, .c = C->data};
     *todo = WORK_NONE;
-    TRY(round_scalar(alpha, "alpha", what, &data->alpha, why));
-    TRY(round_scalar(beta, "beta", what, &data->beta, why));
+    TRY(round_scalars(alpha, beta, what, data, why));
     if (what->m == 0 || what->n == 0 || what->batch.count == 0) return TESS_OK;
     if (!C->data)
         return status_fail(why, TESS_ERROR_ARGUMENT,
@@ -82,9 +92,10 @@ static tess_status check_run(const plan *decided, double alpha, const tess_matri
     return TESS_OK;
 }
 
-/* The product itself, once it is planned. The lock must be held. */
-static tess_status run_planned(tess_context *ctx, const plan *decided, double alpha, const tess_matrix *A,
-                               const tess_matrix *B, double beta, const tess_matrix *C, sentence *why) {
+/* The product itself, once it is planned. The lock must be held, unless the plan shares nothing. */
+static inline tess_status run_planned(tess_context *ctx, const plan *decided, double alpha,
+                                      const tess_matrix *A, const tess_matrix *B, double beta,
+                                      const tess_matrix *C, sentence *why) {
     operands data;
     work todo;
     const device_ops *ops = ctx->device->ops;
@@ -188,6 +199,11 @@ tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_trans trans_a
     return cblas_gemm(ctx, TESS_F64, layout, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+/* The bits of its address that must be 0; sizes are powers of two. */
+static uintptr_t low_bits(const tess_matrix *M) {
+    return (uintptr_t)(numeric_size(M->type) - 1);
+}
+
 static tess_status make_plan(tess_context *ctx, const tess_matrix *A, const tess_matrix *B,
                              const tess_matrix *C, const tess_batch *batch, const tess_options *options,
                              tess_plan **out, sentence *why) {
@@ -200,6 +216,7 @@ static tess_status make_plan(tess_context *ctx, const tess_matrix *A, const tess
     made->ctx = ctx;
     made->decided = decided;
     made->A = *A, made->B = *B, made->C = *C;
+    made->low_bits_in = low_bits(A), made->low_bits_out = low_bits(C);
     plan_describe(&decided, info.name, ctx->instead, made->text, sizeof made->text);
     registry_print_params(decided.kernel, decided.params, made->params, sizeof made->params);
     for (char *at = made->params; *at; at++)
@@ -225,15 +242,21 @@ tess_status tess_plan_gemm(tess_context *ctx, const tess_matrix *A, const tess_m
     return context_finish(ctx, status, &why);
 }
 
+/* Type and place in one word. */
+static inline uint64_t kind_of(const tess_matrix *M) {
+    uint64_t kind;
+    memcpy(&kind, &M->type, sizeof kind);
+    return kind;
+}
+_Static_assert(offsetof(tess_matrix, rows) == offsetof(tess_matrix, type) + sizeof(uint64_t),
+               "a view's type and place must lie side by side");
+
 /* A planned view may differ only in its data; everything else was checked when the plan was made. One branch for all
  * that must be equal: this stands in the way of every small product. */
-static inline int is_planned(const tess_matrix *M, const tess_matrix *planned) {
-    uint64_t apart =
-        (uint64_t)((int)M->type ^ (int)planned->type) | (uint64_t)((int)M->place ^ (int)planned->place) |
-        (uint64_t)(M->rows ^ planned->rows) | (uint64_t)(M->cols ^ planned->cols) |
-        (uint64_t)(M->row_stride ^ planned->row_stride) | (uint64_t)(M->col_stride ^ planned->col_stride) |
-        ((uintptr_t)M->data & (uintptr_t)(numeric_size(planned->type) - 1)); /* sizes are powers of two */
-    return apart == 0;
+static inline uint64_t differs(const tess_matrix *M, const tess_matrix *planned) {
+    return (kind_of(M) ^ kind_of(planned)) | (uint64_t)(M->rows ^ planned->rows) |
+           (uint64_t)(M->cols ^ planned->cols) | (uint64_t)(M->row_stride ^ planned->row_stride) |
+           (uint64_t)(M->col_stride ^ planned->col_stride);
 }
 
 static tess_status refuse_view(const tess_matrix *M, const char *name, const tess_matrix *planned,
@@ -248,16 +271,30 @@ static tess_status refuse_view(const tess_matrix *M, const char *name, const tes
                        planned->col_stride, M->place == planned->place ? "" : " in another place");
 }
 
-static tess_status check_views(const tess_plan *made, const tess_matrix *A, const tess_matrix *B,
-                               const tess_matrix *C, sentence *why) {
-    if (!A || !is_planned(A, &made->A)) return refuse_view(A, "A", &made->A, why);
-    if (!B || !is_planned(B, &made->B)) return refuse_view(B, "B", &made->B, why);
-    if (!C || !is_planned(C, &made->C)) return refuse_view(C, "C", &made->C, why);
-    return TESS_OK;
+/* Says which of the views is not the plan's. */
+static tess_status refuse_views(const tess_plan *made, const tess_matrix *const views[3], sentence *why) {
+    const tess_matrix *const planned[3] = {&made->A, &made->B, &made->C};
+    static const char *const names[3] = {"A", "B", "C"};
+    int i = 0;
+    while (i < 2 && views[i] && !differs(views[i], planned[i]) &&
+           !((uintptr_t)views[i]->data & low_bits(planned[i])))
+        i++;
+    return refuse_view(views[i], names[i], planned[i], why);
 }
 
-static tess_status run_plan(const tess_plan *made, double alpha, const tess_matrix *A, const tess_matrix *B,
-                            double beta, const tess_matrix *C, sentence *why) {
+static inline tess_status check_views(const tess_plan *made, const tess_matrix *A, const tess_matrix *B,
+                                      const tess_matrix *C, sentence *why) {
+    if (A && B && C) {
+        uint64_t apart = differs(A, &made->A) | differs(B, &made->B) | differs(C, &made->C);
+        uintptr_t unaligned = (((uintptr_t)A->data | (uintptr_t)B->data) & made->low_bits_in) |
+                              ((uintptr_t)C->data & made->low_bits_out);
+        if ((apart | unaligned) == 0) return TESS_OK;
+    }
+    return refuse_views(made, (const tess_matrix *const[3]){A, B, C}, why);
+}
+
+static inline tess_status run_plan(const tess_plan *made, double alpha, const tess_matrix *A,
+                                   const tess_matrix *B, double beta, const tess_matrix *C, sentence *why) {
     TRY(check_views(made, A, B, C, why));
     return run_planned(made->ctx, &made->decided, alpha, A, B, beta, C, why);
 }
@@ -300,9 +337,10 @@ tess_status tess_run(tess_plan *made, double alpha, const tess_matrix *A, const 
                               status_fail(&why, TESS_ERROR_ARGUMENT,
                                           "plan is NULL; make one with tess_plan_gemm"),
                               &why);
-    pthread_mutex_lock(&made->ctx->lock);
+    int locked = !made->decided.shares_nothing;
+    if (locked) pthread_mutex_lock(&made->ctx->lock);
     tess_status status = run_plan(made, alpha, A, B, beta, C, &why);
-    pthread_mutex_unlock(&made->ctx->lock);
+    if (locked) pthread_mutex_unlock(&made->ctx->lock);
     return context_finish(made->ctx, status, &why);
 }
 

@@ -41,8 +41,7 @@ static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-tess_status context_finish(tess_context *ctx, tess_status status, const sentence *why) {
-    if (status == TESS_OK) return status;
+tess_status context_fail(tess_context *ctx, tess_status status, const sentence *why) {
     if (ctx) {
         pthread_mutex_lock(&ctx->sentence_lock);
         ctx->last = *why;

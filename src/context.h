@@ -17,8 +17,11 @@ struct tess_context {
     tess_context *next;
 };
 
-/* Keeps `why` as the context's sentence if `status` is a failure; with no context, as the thread's. Returns
- * `status`. */
-tess_status context_finish(tess_context *ctx, tess_status status, const sentence *why);
+/* Keeps `why` as the context's sentence; with no context, as the thread's. Returns `status`. */
+tess_status context_fail(tess_context *ctx, tess_status status, const sentence *why);
+/* The same, if `status` is a failure. */
+static inline tess_status context_finish(tess_context *ctx, tess_status status, const sentence *why) {
+    return status == TESS_OK ? status : context_fail(ctx, status, why);
+}
 
 #endif

@@ -58,6 +58,7 @@ typedef struct plan {
     char route[256]; /* what happens to views the kernel does not take as they are; "": nothing */
     int less_exact;  /* what the problem's compute mode allows beyond f32 is made use of */
     plan_rest rest;
+    int shares_nothing;               /* a run changes nothing of the device: several may run it at once */
     struct tess_operand *prepared[2]; /* A and B, if they are */
 } plan;
 

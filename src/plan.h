@@ -7,7 +7,8 @@
 struct tess_plan {
     tess_context *ctx;
     plan decided;
-    tess_matrix A, B, C; /* the views it was made for */
+    tess_matrix A, B, C;                 /* the views it was made for */
+    uintptr_t low_bits_in, low_bits_out; /* that are 0 in addresses of elements: of A and B, of C */
     char text[1024], params[256];
 };
 

@@ -53,6 +53,50 @@ TEST(threads_sharing_one_context) {
     CHECK_STATUS(tess_close(ctx), TESS_OK, ctx);
 }
 
+/* Several threads run one small plan, each with matrices of its own: A is the identity times the thread's number. */
+typedef struct plan_runner {
+    worker common;
+    tess_plan *plan;
+} plan_runner;
+
+static void *run_plan(void *argument) {
+    plan_runner *r = argument;
+    enum { SIDE = 8 };
+    float a[SIDE * SIDE] = {0}, b[SIDE * SIDE], c[SIDE * SIDE];
+    for (int i = 0; i < SIDE; i++) a[i * SIDE + i] = (float)r->common.number;
+    for (int i = 0; i < SIDE * SIDE; i++) b[i] = (float)i;
+    tess_matrix A = tess_view_row_major(TESS_F32, SIDE, SIDE, a, 0),
+                B = tess_view_row_major(TESS_F32, SIDE, SIDE, b, 0),
+                C = tess_view_row_major(TESS_F32, SIDE, SIDE, c, 0);
+    for (int64_t at = 0; at < r->common.products; at++) {
+        int wrong = 0;
+        memset(c, 0xff, sizeof c);
+        if (!CHECK_STATUS(tess_run(r->plan, 1, &A, &B, 0, &C), TESS_OK, r->common.ctx)) break;
+        for (int i = 0; i < SIDE * SIDE; i++) wrong += c[i] != (float)(r->common.number * i);
+        if (!CHECK(wrong == 0, "thread %d: %d elements are wrong", r->common.number, wrong)) break;
+    }
+    return NULL;
+}
+
+TEST(threads_running_one_plan) {
+    tess_context *ctx = open_cpu(2);
+    if (!ctx) return;
+    plan_runner runners[THREADS];
+    tess_plan *plan = NULL;
+    float x[64];
+    tess_matrix M = tess_view_row_major(TESS_F32, 8, 8, x, 0);
+    if (!CHECK_STATUS(tess_plan_gemm(ctx, &M, &M, &M, NULL, NULL, &plan), TESS_OK, ctx)) return;
+    int64_t products = harness_tier() == TIER_SHORT ? 2000 : 50000;
+    for (int i = 0; i < THREADS; i++) {
+        runners[i] = (plan_runner){{.number = i, .ctx = ctx, .products = products}, plan};
+        if (!CHECK(pthread_create(&runners[i].common.thread, NULL, run_plan, &runners[i]) == 0, "no thread"))
+            abort();
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(runners[i].common.thread, NULL);
+    tess_free_plan(plan);
+    CHECK_STATUS(tess_close(ctx), TESS_OK, ctx);
+}
+
 /* One thread changes the number of threads and asks for facts and plans while others multiply. */
 static void *disturb(void *argument) {
     worker *w = argument;

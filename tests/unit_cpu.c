@@ -1,5 +1,10 @@
-/* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape; and the rectangles
- * that threads share C out by have every element once. */
+/* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape; the rectangles
+ * that threads share C out by have every element once; and a small product waits for nobody. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
 #include "../src/context.h"
 #include "../src/cpu/cpu.h"
 #include "../src/plan.h"
@@ -68,4 +73,51 @@ TEST(cpu_rectangles_have_every_element_once) {
         CHECK(wrong == 0, "%d×%d in %d×%d parts: %d elements in none or several", (int)rows, (int)cols,
               (int)grid.down, (int)grid.across, (int)wrong);
     }
+}
+
+/* A planned product of ones, on a thread of its own. */
+typedef struct small_product {
+    tess_plan *plan;
+    tess_matrix A, B, C;
+    atomic_int done;
+} small_product;
+
+static void *run_small(void *argument) {
+    small_product *small = argument;
+    tess_status status = tess_run(small->plan, 1, &small->A, &small->B, 0, &small->C);
+    atomic_store(&small->done, status == TESS_OK ? 1 : -1);
+    return NULL;
+}
+
+/* While the context is in use, which here means that its lock is held, a small product runs, and a large one waits. */
+static void check_waiting(tess_context *ctx, int64_t side, int waits) {
+    small_product small = {.plan = NULL};
+    int64_t bytes = side * side * (int64_t)sizeof(float);
+    float *a = malloc((size_t)bytes), *c = malloc((size_t)bytes);
+    if (!CHECK(a && c, "no memory")) abort();
+    for (int64_t i = 0; i < side * side; i++) a[i] = 1, c[i] = -1;
+    small.A = small.B = tess_view_row_major(TESS_F32, side, side, a, 0);
+    small.C = tess_view_row_major(TESS_F32, side, side, c, 0);
+    CHECK_STATUS(tess_plan_gemm(ctx, &small.A, &small.B, &small.C, NULL, NULL, &small.plan), TESS_OK, ctx);
+    pthread_t thread;
+    pthread_mutex_lock(&ctx->lock);
+    if (!CHECK(pthread_create(&thread, NULL, run_small, &small) == 0, "no thread")) abort();
+    double end = harness_now() + (waits ? 0.2 : 20);
+    while (!atomic_load(&small.done) && harness_now() < end) sched_yield();
+    int done = atomic_load(&small.done);
+    pthread_mutex_unlock(&ctx->lock);
+    pthread_join(thread, NULL);
+    CHECK(done == !waits, "%d³ %s", (int)side, waits ? "did not wait" : "waited, or failed");
+    CHECK(atomic_load(&small.done) == 1 && c[0] == (float)side && c[side * side - 1] == (float)side,
+          "%d³: %g", (int)side, (double)c[0]);
+    tess_free_plan(small.plan);
+    free(a), free(c);
+}
+
+TEST(cpu_small_products_wait_for_nobody) {
+    tess_context *ctx = NULL;
+    if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
+    check_waiting(ctx, 8, 0);
+    check_waiting(ctx, 400, 1);
+    tess_close(ctx);
 }

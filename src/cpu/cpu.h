@@ -34,6 +34,8 @@ typedef struct cpu_plan {
     const struct cpu_kernel *kernel;
     int most_threads; /* that pay, were there as many */
     oriented o;       /* of kernels with tiles */
+    /* Instead of the kernel's `run`, for products that need no memory, no threads and no sharing out; NULL: this is none. */
+    void (*at_once)(const oriented *o, const operands *data);
 } cpu_plan;
 _Static_assert(sizeof(cpu_plan) <= PLAN_OWN, "a plan must have room for what the CPU keeps in it");
 static inline const cpu_plan *cpu_plan_of(const plan *decided) {

@@ -23,11 +23,38 @@ static int takes(const oriented *o) {
     return o->micro->direct && o->micro->packed == o->in && o->b_col == 1;
 }
 
+/* A product that is one call of the micro-kernel: the smallest take hardly longer than what comes before it. */
+static void multiply_at_once(const oriented *o, const operands *data) {
+    micro_call call = {.depth = o->k,
+                       .a = o->transposed ? data->b : data->a,
+                       .b = o->transposed ? data->a : data->b,
+                       .a_row = o->a_row,
+                       .a_col = o->a_col,
+                       .b_row = o->b_row,
+                       .rows = o->m,
+                       .cols = o->n,
+                       .c = data->c,
+                       .c_row = o->c_row,
+                       .alpha = data->alpha,
+                       .beta = data->beta};
+    o->micro->direct(&call);
+}
+
+static int is_one_call(const plan *decided, const cpu_plan *kept) {
+    const oriented *o = &kept->o;
+    return kept->most_threads == 1 && decided->what.batch.count == 1 && o->k <= decided->params[KC] &&
+           o->n <= o->micro->direct_cols && o->c_col == 1;
+}
+
 static tess_status prepare(plan *decided, sentence *why) {
-    oriented *o = &cpu_plan_to_fill(decided)->o;
+    cpu_plan *kept = cpu_plan_to_fill(decided);
+    oriented *o = &kept->o;
     *o = blocking_orient(&decided->what);
     if (!decided->params[KC]) decided->params[KC] = blocking_defaults(o).kc;
-    if (takes(o)) return TESS_OK;
+    if (takes(o)) {
+        if (is_one_call(decided, kept)) kept->at_once = multiply_at_once;
+        return TESS_OK;
+    }
     return status_fail(why, TESS_ERROR_KERNEL,
                        "cpu_04_direct takes f32, f64 and i32 with %s; cpu_03_packed takes any product",
                        o->transposed ? "contiguous columns of A for a column-major C"

@@ -119,6 +119,7 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
     kept->most_threads = most_threads(what);
     TRY(kernel->prepare(decided, why));
     decided->threads = useful_threads((const cpu_device *)base, kept);
+    decided->shares_nothing = kept->at_once != NULL;
     return TESS_OK;
 }
 
@@ -130,6 +131,10 @@ static void run_on_thread(void *argument, int thread) {
 static tess_status run(device *base, const plan *decided, const operands *data, sentence *why) {
     cpu_device *self = (cpu_device *)base;
     const cpu_plan *kept = cpu_plan_of(decided);
+    if (kept->at_once) {
+        kept->at_once(&kept->o, data);
+        return TESS_OK;
+    }
     int threads = useful_threads(self, kept);
     if (threads > 1) threads = pool_ready(self->workers, threads);
     TRY(workspace_grow(&self->packing, kept->kernel->scratch_size(decided, threads), "packing", why));

@@ -6,8 +6,8 @@
  * not depend on which of the two functions computed it, nor on the tile it lies in. (Instructions that take
  * several products at once add these in their own order, the same for every element.)
  *
- *   multiply   A's panel is packed: for each step of depth, `mr` elements of one column; panels never end early: edges
- *              are padded with zeros and their sums go to a tile of scratch memory
+ *   multiply   A's and B's panels are packed: for each step of depth, `mr` elements of one column and `nr` of one row;
+ *              panels never end early: edges are padded with zeros and their sums go to a tile of scratch memory
  *   direct     A and B are read where they lie, A's elements `a_row` and `a_col` apart; C is `rows` by `cols`, of which
  *              there may be up to direct_cols; what lies beyond its columns is not touched, in B either; NULL where
  *              there is none

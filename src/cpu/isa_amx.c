@@ -95,7 +95,7 @@ static void multiply_i8(const micro_call *call) {
     const char *a = call->a, *b = call->b;
     int64_t steps = call->depth / 64;
     STEPS(_tile_dpbssd);
-    merge_i32(call, (const vector_i32 *)(const void *)sums, SIDE, 2);
+    merge_i32(call, (vector_i32 *)(void *)sums, SIDE, 2);
 }
 
 static void multiply_bf16(const micro_call *call) {
@@ -103,7 +103,7 @@ static void multiply_bf16(const micro_call *call) {
     const char *a = call->a, *b = call->b;
     int64_t steps = call->depth / 32;
     STEPS(_tile_dpbf16ps);
-    merge_f32(call, (const vector_f32 *)(const void *)sums, SIDE, 2);
+    merge_f32(call, (vector_f32 *)(void *)sums, SIDE, 2);
 }
 
 static const micro_kernel micro_i8 = {.mr = SIDE,

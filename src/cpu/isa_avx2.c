@@ -6,6 +6,7 @@
 #define VECTOR_BYTES              32
 #define ROWS                      6
 #define VECTORS                   2
+#define FRESH(x)                  __asm__("" : "+r"(x))
 #define MULTIPLY_ADD_f32(x, y, z) _mm256_fmadd_ps(_mm256_set1_ps(x), y, z)
 #define MULTIPLY_ADD_f64(x, y, z) _mm256_fmadd_pd(_mm256_set1_pd(x), y, z)
 

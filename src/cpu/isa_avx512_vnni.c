@@ -45,7 +45,7 @@ static void multiply_i8(const micro_call *call) {
     }
     for (int i = 0; i < I8_ROWS; i++)
         for (int j = 0; j < 2; j++) sum[i][j] = _mm512_sub_epi32(sum[i][j], over[j]);
-    merge_i32(call, (const vector_i32 *)(const void *)sum, I8_ROWS, 2);
+    merge_i32(call, (vector_i32 *)(void *)sum, I8_ROWS, 2);
 }
 
 static const micro_kernel micro_i8 = {.mr = I8_ROWS,

@@ -32,7 +32,7 @@ static void multiply_i8(const micro_call *call) {
             sum[7][j] = vdotq_laneq_s32(sum[7][j], columns, high, 3);
         }
     }
-    merge_i32(call, (const vector_i32 *)(const void *)sum, ROWS, VECTORS);
+    merge_i32(call, (vector_i32 *)(void *)sum, ROWS, VECTORS);
 }
 
 static const micro_kernel micro_i8 = {.mr = ROWS,

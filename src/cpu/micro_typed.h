@@ -10,6 +10,9 @@
  * its tile. On Arm it is written so, contraction is on, and SEPARATE(x) keeps a multiplication that made x
  * from being fused with what follows: alpha*sum + beta*C must round as store.c does.
  *
+ * FRESH(x) keeps the compiler from working out multiples of a stride, or addresses of C, for all tiles ahead of the first:
+ * they are more than there are registers for.
+ *
  * Of the last vector of a row that is read in place only the first elements may be there: load_masked and store_masked
  * take a mask of words of four bytes, whatever the type. With MASK_ALWAYS whole vectors have a mask too, so that no tile
  * is compiled twice. */
@@ -39,40 +42,50 @@ INLINE void TYPED(store)(ELEMENT *to, TYPED(vector) value, const word_mask *last
         *(TYPED(vector) *)(void *)to = value;
 }
 
+/* C = sums + beta*C; beta = 0 does not read C. */
 INLINE void TYPED(merge_row)(ELEMENT *c, const TYPED(vector) * sum, int vectors, const word_mask *last,
-                             ELEMENT alpha, ELEMENT beta, int reads) {
+                             ELEMENT beta, int reads) {
     SIZES;
     UNROLL
     for (int j = 0; j < vectors; j++) {
         const word_mask *mask = j == vectors - 1 ? last : NULL;
-        TYPED(vector) product = alpha * sum[j];
-        SEPARATE(product);
+        TYPED(vector) result = sum[j];
         if (reads) {
             TYPED(vector) before = beta * TYPED(load)(c + j * LANES, mask);
             SEPARATE(before);
-            product += before;
+            result += before;
         }
-        TYPED(store)(c + j * LANES, product, mask);
+        TYPED(store)(c + j * LANES, result, mask);
     }
 }
 
-INLINE void TYPED(merge_masked)(const micro_call *call, const TYPED(vector) * sum, int rows, int vectors,
-                                const word_mask *last) {
+INLINE void TYPED(merge_masked)(const micro_call *call, int64_t c_row, TYPED(vector) * sum, int rows,
+                                int vectors, const word_mask *last) {
     ELEMENT *c = call->c, alpha = TO_SCALAR(call->alpha), beta = TO_SCALAR(call->beta);
-    int64_t c_row = call->c_row;
+    if (alpha != 1) {
+        UNROLL
+        for (int i = 0; i < rows * vectors; i++) {
+            sum[i] *= alpha;
+            SEPARATE(sum[i]);
+        }
+    }
     if (beta == 0) {
         UNROLL
-        for (int i = 0; i < rows; i++)
-            TYPED(merge_row)(c + i * c_row, sum + i * vectors, vectors, last, alpha, beta, 0);
+        for (int i = 0; i < rows; i++, c += c_row) {
+            FRESH(c);
+            TYPED(merge_row)(c, sum + i * vectors, vectors, last, beta, 0);
+        }
     } else {
         UNROLL
-        for (int i = 0; i < rows; i++)
-            TYPED(merge_row)(c + i * c_row, sum + i * vectors, vectors, last, alpha, beta, 1);
+        for (int i = 0; i < rows; i++, c += c_row) {
+            FRESH(c);
+            TYPED(merge_row)(c, sum + i * vectors, vectors, last, beta, 1);
+        }
     }
 }
 
-INLINE void TYPED(merge)(const micro_call *call, const TYPED(vector) * sum, int rows, int vectors) {
-    TYPED(merge_masked)(call, sum, rows, vectors, NULL);
+INLINE void TYPED(merge)(const micro_call *call, TYPED(vector) * sum, int rows, int vectors) {
+    TYPED(merge_masked)(call, call->c_row, sum, rows, vectors, NULL);
 }
 
 /* One row of a tile: its sums plus a times a row of B. */
@@ -95,6 +108,14 @@ INLINE void TYPED(add_lanes)(TYPED(vector) * sum, TYPED(vector) column, TYPED(ve
 }
 #endif
 
+/* A tile plus one step: MR elements of A times a row of B. */
+INLINE void TYPED(add_step)(TYPED(vector) * sum, const ELEMENT *a, const ELEMENT *b) {
+    SIZES;
+    const TYPED(vector) *row = (const TYPED(vector) *)(const void *)b;
+    UNROLL
+    for (int i = 0; i < MR; i++) TYPED(add_row)(sum + i * WIDE, a[i], row, WIDE);
+}
+
 /* The rows of C are wanted at the end: by then they are near. */
 INLINE void TYPED(fetch_c)(const micro_call *call) {
     SIZES;
@@ -110,10 +131,10 @@ static void TYPED(multiply)(const micro_call *call) {
     TYPED(fetch_c)(call);
     UNROLL
     for (int i = 0; i < MR * WIDE; i++) sum[i] = (TYPED(vector)){0};
+#ifdef FROM_LANES
     for (int64_t p = 0; p < call->depth; p++, a += MR, b += call->b_row, next += call->next_step) {
         /* Panels follow each other, but hardware stops at the end of a page. */
         __builtin_prefetch(a + 16 * MR);
-#ifdef FROM_LANES
         TYPED(vector) column[MR / LANES];
         UNROLL
         for (int i = 0; i < MR / LANES; i++)
@@ -125,20 +146,31 @@ static void TYPED(multiply)(const micro_call *call) {
             for (int i = 0; i < MR / LANES; i++) TYPED(add_lanes)(sum + i * LANES * WIDE + j, column[i], row);
             LOAD_LATER(b, sum[(MR - 1) * WIDE + j]);
         }
-#else
-        const TYPED(vector) *row = (const TYPED(vector) *)(const void *)b;
-        UNROLL
-        for (int i = 0; i < MR; i++) TYPED(add_row)(sum + i * WIDE, a[i], row, WIDE);
-#endif
         if ((ELEMENT)0.5 != 0) __builtin_prefetch(next, 0, 2); /* integers only lose by it */
     }
+#else
+    enum { AT_ONCE = 2, NR = WIDE * LANES, LINE = 64, AHEAD = 16 * MR };
+    int64_t left = call->depth, next_step = AT_ONCE * call->next_step;
+    for (; left >= AT_ONCE; left -= AT_ONCE, a += AT_ONCE * MR, b += AT_ONCE * NR, next += next_step) {
+        UNROLL
+        for (int step = 0; step < AT_ONCE; step++) {
+            if (step * LINE < AT_ONCE * MR * (int)sizeof(ELEMENT))
+                __builtin_prefetch((const char *)(a + AHEAD) + step * LINE);
+            TYPED(add_step)(sum, a + step * MR, b + step * NR);
+        }
+        if ((ELEMENT)0.5 != 0) __builtin_prefetch(next, 0, 2);
+    }
+    if (left > 0) TYPED(add_step)(sum, a, b);
+#endif
     TYPED(merge)(call, sum, MR, WIDE);
 }
 
 /* One tile, and on to what lies below it. `rows` and `vectors` are constants in each call below. */
 INLINE void TYPED(direct_tile)(micro_call *at, int rows, int vectors, const word_mask *last) {
     SIZES;
-    const int64_t a_row = at->a_row, a_col = at->a_col;
+    int64_t a_row = at->a_row, a_col = at->a_col, c_row = at->c_row;
+    FRESH(a_row);
+    FRESH(c_row);
     const ELEMENT *a = at->a, *b = at->b;
     TYPED(vector) sum[DIRECT_ROWS * DIRECT_VECTORS];
     UNROLL
@@ -154,9 +186,9 @@ INLINE void TYPED(direct_tile)(micro_call *at, int rows, int vectors, const word
             TYPED(add_row)(sum + i * vectors, factor, row, vectors);
         }
     }
-    TYPED(merge_masked)(at, sum, rows, vectors, last);
+    TYPED(merge_masked)(at, c_row, sum, rows, vectors, last);
     at->a = (const ELEMENT *)at->a + rows * a_row;
-    at->c = (ELEMENT *)at->c + rows * at->c_row;
+    at->c = (ELEMENT *)at->c + rows * c_row;
     at->rows -= rows;
 }
 
