@@ -1,10 +1,12 @@
-/* memory.c: allocation with a test hook. The invariant: memory_live() is the number of blocks handed out and
- * not yet given back. */
+/* memory.c: allocation with a test hook, in huge pages where it is large: packed panels are read over and over, and a CPU
+ * whose other thread fills the table of translations they share would look up each of their small pages again, tile by
+ * tile. The invariant: memory_live() is the number of blocks handed out and not yet given back. */
 #include "memory.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ALIGNMENT = 64 };
 
@@ -20,12 +22,24 @@ static int hook_says_fail(void) {
     return 0;
 }
 
+/* Asks for huge pages; it is no failure if there are none. */
+static void ask_for_huge_pages(void *block, size_t size) {
+#ifdef MADV_HUGEPAGE
+    (void)madvise(block, size, MADV_HUGEPAGE);
+#else
+    (void)block, (void)size;
+#endif
+}
+
 void *memory_alloc(size_t size) {
-    if (hook_says_fail() || size > SIZE_MAX - ALIGNMENT) return NULL;
+    size_t unit = size < MEMORY_HUGE_PAGE ? ALIGNMENT : MEMORY_HUGE_PAGE;
+    if (hook_says_fail() || size > SIZE_MAX - unit) return NULL;
     if (size == 0) size = 1;
-    size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *block = aligned_alloc(ALIGNMENT, rounded);
-    if (block) atomic_fetch_add(&live_blocks, 1);
+    size_t rounded = (size + unit - 1) / unit * unit;
+    void *block = aligned_alloc(unit, rounded);
+    if (!block) return NULL;
+    if (unit == MEMORY_HUGE_PAGE) ask_for_huge_pages(block, rounded);
+    atomic_fetch_add(&live_blocks, 1);
     return block;
 }
 

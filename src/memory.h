@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `size` bytes, aligned for vectors and cache lines (64); NULL if there are none, or if the hook says so.
- * `size` of 0 is taken as 1. */
+/* What one entry of the page table can map on x86 and on most Arm systems. */
+enum { MEMORY_HUGE_PAGE = 2 << 20 };
+
+/* `size` bytes, aligned for vectors and cache lines (64), and in whole huge pages from the size of one on; NULL if there
+ * are none, or if the hook says so. `size` of 0 is taken as 1. */
 void *memory_alloc(size_t size);
 /* The same, all bits zero. */
 void *memory_alloc_zeroed(size_t size);

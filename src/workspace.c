@@ -3,6 +3,9 @@
 
 #include "memory.h"
 
+/* From here on a whole huge page is had, since less does not come in one. */
+enum { WORTH_A_PAGE = 256 << 10 };
+
 tess_status workspace_enlarge(device_workspace *w, size_t bytes, const char *purpose, sentence *why) {
     if (w->lent)
         return status_fail(why, TESS_ERROR_MEMORY,
@@ -10,6 +13,7 @@ tess_status workspace_enlarge(device_workspace *w, size_t bytes, const char *pur
                            "to "
                            "tess_set_workspace, or none",
                            w->size, bytes, purpose);
+    if (bytes >= WORTH_A_PAGE && bytes < MEMORY_HUGE_PAGE) bytes = MEMORY_HUGE_PAGE;
     char *larger = memory_alloc(bytes);
     if (!larger)
         return status_fail(why, TESS_ERROR_MEMORY, "no memory: %zu bytes are needed for %s", bytes, purpose);

@@ -1,4 +1,4 @@
-/* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape; the rectangles
+/* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape, and lies in huge pages; the rectangles
  * that threads share C out by have every element once; and a small product waits for nobody. */
 #include <pthread.h>
 #include <sched.h>
@@ -7,6 +7,7 @@
 
 #include "../src/context.h"
 #include "../src/cpu/cpu.h"
+#include "../src/memory.h"
 #include "../src/plan.h"
 #include "harness.h"
 
@@ -49,6 +50,16 @@ TEST(cpu_packing_is_less_than_16_mb_a_thread) {
         for (int t = 0; t < 4; t++)
             for (int64_t count = 1; count < 100; count += 30) check_packing(ctx, shapes[i], types[t], count);
     tess_close(ctx);
+}
+
+TEST(cpu_panels_lie_in_huge_pages) {
+    device_workspace w = {NULL, 0, 0};
+    sentence why;
+    CHECK(workspace_grow(&w, 1000, "a test", &why) == TESS_OK && w.size == 1000, "%zu bytes", w.size);
+    CHECK(workspace_grow(&w, 300000, "a test", &why) == TESS_OK && w.size == MEMORY_HUGE_PAGE &&
+              (uintptr_t)w.memory % MEMORY_HUGE_PAGE == 0,
+          "%zu bytes at %p", w.size, (void *)w.memory);
+    workspace_close(&w);
 }
 
 TEST(cpu_rectangles_have_every_element_once) {

@@ -176,6 +176,25 @@ TEST(memory_every_allocation_fails) {
 }
 
 /* The hook itself: otherwise the test above might test nothing. */
+/* Where the next bytes lie: at a multiple of what they are wanted at. */
+static size_t misplaced(size_t bytes, size_t at) {
+    void *block = memory_alloc(bytes);
+    size_t off = block ? (size_t)((uintptr_t)block % at) : 1;
+    if (block) memset(block, 1, bytes);
+    memory_free(block);
+    return off;
+}
+
+TEST(memory_is_aligned) {
+    static const size_t small[] = {0, 1, 100, 4096, MEMORY_HUGE_PAGE - 1};
+    static const size_t large[] = {MEMORY_HUGE_PAGE, MEMORY_HUGE_PAGE + 1, 5000000};
+    for (int i = 0; i < 5; i++) CHECK(misplaced(small[i], 64) == 0, "%zu bytes are not at 64", small[i]);
+    for (int i = 0; i < 3; i++)
+        CHECK(misplaced(large[i], MEMORY_HUGE_PAGE) == 0, "%zu bytes begin within a huge page", large[i]);
+    CHECK(!memory_alloc(SIZE_MAX) && !memory_alloc(SIZE_MAX - MEMORY_HUGE_PAGE / 2),
+          "there was memory for all");
+}
+
 TEST(memory_hook_fires) {
     int64_t live = memory_live();
     memory_fail_after(1);
