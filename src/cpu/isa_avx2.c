@@ -10,8 +10,7 @@
 #define MULTIPLY_ADD_f32(x, y, z) _mm256_fmadd_ps(_mm256_set1_ps(x), y, z)
 #define MULTIPLY_ADD_f64(x, y, z) _mm256_fmadd_pd(_mm256_set1_pd(x), y, z)
 
-/* Masked stores take some CPUs a hundred cycles: whole vectors go without. */
-#define MASK_ALWAYS 0
+#define OWN_MASKS
 typedef __m256i word_mask, word_vector;
 
 static inline word_mask mask_words(int count) {

@@ -13,8 +13,7 @@
 #define MULTIPLY_ADD_f32(x, y, z) _mm512_fmadd_ps(_mm512_set1_ps(x), y, z)
 #define MULTIPLY_ADD_f64(x, y, z) _mm512_fmadd_pd(_mm512_set1_pd(x), y, z)
 
-/* A mask costs a load or a store nothing. */
-#define MASK_ALWAYS 1
+#define OWN_MASKS
 typedef __mmask16 word_mask;
 typedef __m512i word_vector;
 

@@ -1,7 +1,7 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
  * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS, DIRECT_ROWS_OF_4 and DIRECT_VECTORS, FROM_LANES with
- * LOAD_LATER, ALONE, SEPARATE, FRESH, MULTIPLY_ADD_f32 and _f64, and MASK_ALWAYS with what masked_words.h has. */
+ * LOAD_LATER, ALONE, SEPARATE, FRESH, MULTIPLY_ADD_f32 and _f64, and OWN_MASKS with what masked_words.h has. */
 #include <string.h>
 
 #include "isa.h"
@@ -12,7 +12,7 @@
 #define MULTIPLY_ADD_f64(x, y, z) ((x) * (y) + (z))
 #endif
 #define MULTIPLY_ADD_i32(x, y, z) ((x) * (y) + (z))
-#ifndef MASK_ALWAYS
+#ifndef OWN_MASKS
 #include "masked_words.h"
 #endif
 #ifndef ALONE

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#define MASK_ALWAYS 0
 typedef uint32_t word_vector __attribute__((vector_size(16)));
 typedef uint32_t word __attribute__((may_alias));
 typedef uint64_t word_pair __attribute__((may_alias, aligned(4)));

@@ -14,8 +14,8 @@
  * they are more than there are registers for.
  *
  * Of the last vector of a row that is read in place only the first elements may be there: load_masked and store_masked
- * take a mask of words of four bytes, whatever the type. With MASK_ALWAYS whole vectors have a mask too, so that no tile
- * is compiled twice. */
+ * take a mask of words of four bytes, whatever the type. Whole vectors go without: a load
+ * with a mask takes a multiply-add's place on some CPUs, and such a store a hundred cycles on others. */
 
 typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
@@ -225,7 +225,7 @@ static __attribute__((noinline)) void TYPED(direct_masked)(const micro_call *cal
 static void TYPED(direct)(const micro_call *call) {
     SIZES;
     int vectors = (int)((call->cols + LANES - 1) / LANES);
-    if (MASK_ALWAYS || vectors * LANES != call->cols)
+    if (vectors * LANES != call->cols)
         TYPED(direct_masked)(call, vectors);
     else
         TYPED(direct_width)(call, vectors, NULL);
