@@ -196,9 +196,9 @@ TESS_API tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_tran
  * "sim:checked" for the same with every access to memory checked. "auto" never takes the simulator.
  * Threads: $TESSERA_NUM_THREADS, else $OMP_NUM_THREADS, else one per CPU this process may use.
  * A context may be used from any thread, and from several: calls on one context take turns, but for runs of plans so
- * small that they need nothing of the context, which wait for nobody. Contexts are
- * independent, so one per thread is the way to run products side by side. After fork() the child may go on
- * using a cpu context it inherited or open its own; CUDA does not survive a fork, so there a GPU is refused.
+ * small that they need nothing of the context, which wait for nobody. Contexts are independent, so one per thread is
+ * the way to run products side by side. After fork() the child may go on using a cpu context it inherited or open its
+ * own; CUDA does not survive a fork, so there a GPU is refused.
  * On failure *ctx is NULL and the sentence is in tess_error(NULL). */
 TESS_API tess_status tess_open(tess_context **ctx, const char *device);
 

@@ -1,6 +1,6 @@
-/* api.c: the entry points. Each takes the context's lock (a run of a plan that shares nothing does without), does its work with a sentence of its own, and keeps
- * the sentence only on failure. What depends on addresses and scalars is checked here, before anything is
- * written. */
+/* api.c: the entry points. Each takes the context's lock (a run of a plan that shares nothing does without), does its
+ * work with a sentence of its own, and keeps the sentence only on failure. What depends on addresses and scalars is
+ * checked here, before anything is written. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>

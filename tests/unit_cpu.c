@@ -1,5 +1,5 @@
-/* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape, and lies in huge pages; the rectangles
- * that threads share C out by have every element once; and a small product waits for nobody. */
+/* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape, and lies in
+ * huge pages; the rectangles that threads share C out by have every element once; and a small product waits for nobody. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -14,8 +14,8 @@
  * they are more than there are registers for.
  *
  * Of the last vector of a row that is read in place only the first elements may be there: load_masked and store_masked
- * take a mask of words of four bytes, whatever the type. Whole vectors go without: a load
- * with a mask takes a multiply-add's place on some CPUs, and such a store a hundred cycles on others. */
+ * take a mask of words of four bytes, whatever the type. Whole vectors go without: a
+ * load with a mask takes a multiply-add's place on some CPUs, and such a store a hundred cycles on others. */
 
 typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
