@@ -131,9 +131,9 @@ static void TYPED(multiply)(const micro_call *call) {
     TYPED(fetch_c)(call);
     UNROLL
     for (int i = 0; i < MR * WIDE; i++) sum[i] = (TYPED(vector)){0};
+        /* A is fetched ahead: its panels follow each other, but hardware stops at the end of a page. */
 #ifdef FROM_LANES
     for (int64_t p = 0; p < call->depth; p++, a += MR, b += call->b_row, next += call->next_step) {
-        /* Panels follow each other, but hardware stops at the end of a page. */
         __builtin_prefetch(a + 16 * MR);
         TYPED(vector) column[MR / LANES];
         UNROLL
@@ -158,7 +158,7 @@ static void TYPED(multiply)(const micro_call *call) {
                 __builtin_prefetch((const char *)(a + AHEAD) + step * LINE);
             TYPED(add_step)(sum, a + step * MR, b + step * NR);
         }
-        if ((ELEMENT)0.5 != 0) __builtin_prefetch(next, 0, 2);
+        if ((ELEMENT)0.5 != 0) __builtin_prefetch(next, 0, 2); /* integers only lose by it */
     }
     if (left > 0) TYPED(add_step)(sum, a, b);
 #endif
