@@ -94,26 +94,78 @@ DEVICE void ask_for_old(const output *o, int number) {
 #define C_STEP(g) 1
 #endif
 
-/* The box's elements of C one by one: to it, or from it; a warp copies 16 rows. `out` is a constant. */
-DEVICE void copy_box(const output *o, unsigned box, int number, int out) {
-    const gemm *g = &o->all->g;
-    const place p = place_of_box(o, number);
-    int lane = threadIdx.x % 32, rows = g->m - p.row, cols = g->n - p.col,
-        first = threadIdx.x % TEAM / 32 * 16;
-    out_t *c = g->c + p.product * g->batch_c + p.row * g->ldc + p.col * C_STEP(g);
-    UNROLL_BY(TURNED_SUMS ? 2 : 4) /* beside turned sums registers are few */
-    for (int row = first; row < first + 16; row++) {
-        UNROLL
-        for (int x = lane; x < BOX_COLS; x += 32) {
-            out_t *slot = (out_t *)__cvta_shared_to_generic(in_box(box, row, x));
-            if (row < rows && x < cols) {
-                if (out)
-                    c[row * g->ldc + x * C_STEP(g)] = *slot;
-                else
-                    *slot = c[row * g->ldc + x * C_STEP(g)];
+/* What is read before any of it is written: beside turned sums registers are few. */
+enum { BATCH = TURNED_SUMS ? 1 : 4 };
+
+/* A warp's 16 rows of a box, one element of a lane at a time: from C to the box, or (`out`, a constant) from it. */
+DEVICE void copy_elements(const gemm *g, unsigned box, out_t *c, int rows, int cols, int out) {
+    const int lane = threadIdx.x % 32, first = threadIdx.x % TEAM / 32 * 16;
+    UNROLL
+    for (int x = lane; x < BOX_COLS; x += 32) {
+        UNROLL_BY(TURNED_SUMS ? 2 : 1)
+        for (int row = first; row < first + 16; row += BATCH) {
+            out_t batch[BATCH];
+            UNROLL
+            for (int i = 0; i < BATCH; i++) {
+                const out_t *slot = (const out_t *)__cvta_shared_to_generic(in_box(box, row + i, x));
+                if (row + i < rows && x < cols)
+                    batch[i] = out ? *slot : c[(row + i) * g->ldc + x * C_STEP(g)];
+            }
+            UNROLL
+            for (int i = 0; i < BATCH; i++) {
+                out_t *slot = (out_t *)__cvta_shared_to_generic(in_box(box, row + i, x));
+                if (row + i < rows && x < cols)
+                    *(out ? &c[(row + i) * g->ldc + x * C_STEP(g)] : slot) = batch[i];
             }
         }
     }
+}
+
+#if defined(TYPE_F16) || defined(TYPE_BF16)
+/* A row of C, of elements of two bytes, may begin within a word. */
+DEVICE int begins_within(const out_t *row) {
+    return (int)((unsigned long long)row / 2 % 2);
+}
+
+/* All columns of a box to C, two at a time: in rows that begin within a word, a column further on. */
+DEVICE void write_words(const gemm *g, unsigned box, out_t *c, int rows) {
+    const int lane = threadIdx.x % 32;
+    const unsigned mine = box + 4 * lane;
+    UNROLL_BY(1)
+    for (int first = 0; first < 16; first += BATCH) {
+        unsigned words[BATCH];
+        UNROLL
+        for (int i = 0; i < BATCH; i++)
+            words[i] = shared_word((mine ^ (first + i) % 8 * 16) + (first + i) * LINE);
+        UNROLL
+        for (int i = 0; i < BATCH; i++) {
+            out_t *row = c + (first + i) * g->ldc;
+            int within = begins_within(row);
+            unsigned next = __shfl_down_sync(~0u, words[i], 1);
+            if (first + i < rows && lane + within < 32)
+                *(unsigned *)(row + 2 * lane + within) = within ? words[i] >> 16 | next << 16 : words[i];
+        }
+    }
+    /* The first and the last element of those rows. */
+    const int row = lane % 16, col = lane < 16 ? 0 : BOX_COLS - 1;
+    if (row < rows && begins_within(c + row * g->ldc))
+        c[row * g->ldc + col] = *(const out_t *)__cvta_shared_to_generic(in_box(box, row, col));
+}
+#endif
+
+/* What a warp has of the box: from C to it, or (`out`, a constant) from it. */
+DEVICE void copy_box(const output *o, unsigned box, int number, int out) {
+    const gemm *g = &o->all->g;
+    const place p = place_of_box(o, number);
+    const int rows = g->m - p.row, cols = g->n - p.col;
+    out_t *c = g->c + p.product * g->batch_c + p.row * g->ldc + p.col * C_STEP(g);
+#if defined(TYPE_F16) || defined(TYPE_BF16)
+    if (out && cols >= BOX_COLS) {
+        write_words(g, box, c, rows);
+        return;
+    }
+#endif
+    copy_elements(g, box, c, rows, cols, out);
 }
 
 /* A box that may be written, or (`reads`, a constant) that has what C was. */

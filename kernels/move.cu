@@ -2,7 +2,8 @@
  *
  * move copies a matrix from any strides to any others. A tile passes through shared memory, so that both sides can
  * be walked along the direction in which they lie. Elements are moved as bits: in_t only has to have their size.
- * move_lines copies lines of neighbours to lines that begin at multiples of 16 bytes, in pieces of 16.
+ * move_lines copies lines of neighbours to lines that begin at multiples of 16 bytes, in pieces of 16; of two matrices in
+ * one launch, since that takes as long as to copy a small one.
  * round_bf16 and round_tf32 take f32, and round it on the way: to bf16, and to the 11 significant bits of TF32.
  *
  * What counts is how much is on its way at a time: every thread asks for all its elements before it uses one.
@@ -107,7 +108,8 @@ DEVICE piece shifted(piece low, piece high, int skip) {
 
 /* Rows of the move are lines, one for each warp; their elements are next to each other on both sides. A line is read from
  * the piece on that it begins in, and shifted. */
-KERNEL(LINE_THREADS) move_lines(move v) {
+KERNEL(LINE_THREADS) move_lines(moves both) {
+    const move v = both.of[blockIdx.y];
     int line = blockIdx.x * (LINE_THREADS / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
     const char *from = (const char *)((const in_t *)v.from + blockIdx.z * v.batch_from + line * v.from_row);
     piece *to = (piece *)((in_t *)v.to + blockIdx.z * v.batch_to + line * v.to_row);

@@ -66,6 +66,10 @@ typedef struct move {
     long long from_row, from_col, to_row, to_col;
     long long batch_from, batch_to;
 } move;
+/* One or two of them. */
+typedef struct moves {
+    move of[2];
+} moves;
 
 /* ---- What the two compilers spell differently ---- */
 

@@ -46,6 +46,11 @@ typedef struct launch_move {
     int64_t batch_from, batch_to;
 } launch_move;
 
+/* Those of move_lines, `moves` there: the grid has as many in y as there are. */
+typedef struct launch_moves {
+    launch_move of[2];
+} launch_moves;
+
 /* Whether rows of A, B and C begin at multiples of `vec` elements, and have whole vectors: what VEC > 1 needs. With
  * data: base addresses too (NULL data: sizes and strides only). */
 int launch_is_aligned(const problem *run, const operands *data, int vec);

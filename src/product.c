@@ -252,6 +252,7 @@ static void use_lines(moving *m) {
     m->by_lines = 1;
     m->rows_to = m->rows, m->cols_to = m->cols; /* it fills up whole pieces by itself */
     m->launch.entry = "move_lines";
+    m->launch.moves = 2;
     m->launch.shape = line_shape;
     m->cols_most = MOST_LINE;
     m->rows_most = MOST_LINES;
@@ -265,31 +266,41 @@ static void fill_lines(moving *m) {
 }
 
 /* The part that begins at (row, col) of product `index`, as far as one grid goes. */
-static tess_status move_part(const product_target *target, moving *m, int64_t index, int64_t row, int64_t col,
-                             sentence *why) {
+static launch_move move_part(const moving *m, int64_t index, int64_t row, int64_t col) {
+    return (launch_move){element(&m->from, index, row, col),
+                         element(&m->to, index, row, col),
+                         (int32_t)least(m->rows - row, m->rows_most),
+                         (int32_t)least(m->cols - col, m->cols_most),
+                         (int32_t)least(m->rows_to - row, m->rows_most),
+                         (int32_t)least(m->cols_to - col, m->cols_most),
+                         m->from.row,
+                         m->from.col,
+                         m->to.row,
+                         m->to.col,
+                         m->from.batch,
+                         m->to.batch};
+}
+
+/* Launches the part, or (`count` is 2, of move_lines) that of another matrix beside it. */
+static tess_status launch_parts(const product_target *target, moving *m, launch_moves parts, int count,
+                                int64_t products, sentence *why) {
     product_launch *launch = &m->launch;
-    launch_move part = {element(&m->from, index, row, col),
-                        element(&m->to, index, row, col),
-                        (int32_t)least(m->rows - row, m->rows_most),
-                        (int32_t)least(m->cols - col, m->cols_most),
-                        (int32_t)least(m->rows_to - row, m->rows_most),
-                        (int32_t)least(m->cols_to - col, m->cols_most),
-                        m->from.row,
-                        m->from.col,
-                        m->to.row,
-                        m->to.col,
-                        m->from.batch,
-                        m->to.batch};
-    launch->arguments = &part;
-    launch->grid[0] = (unsigned)(m->by_lines ? (part.rows + LINE_WARPS - 1) / LINE_WARPS
-                                             : (part.cols_to + MOVE_EDGE - 1) / MOVE_EDGE);
-    launch->grid[1] = (unsigned)(m->by_lines ? 1 : (part.rows_to + MOVE_EDGE - 1) / MOVE_EDGE);
-    launch->grid[2] = (unsigned)least(m->count - index, MOST_GRID);
+    const launch_move *first = &parts.of[0], *second = &parts.of[1];
+    launch->arguments = &parts;
+    if (m->by_lines) {
+        int64_t lines = count == 2 && second->rows > first->rows ? second->rows : first->rows;
+        launch->grid[0] = (unsigned)((lines + LINE_WARPS - 1) / LINE_WARPS);
+        launch->grid[1] = (unsigned)count;
+    } else {
+        launch->grid[0] = (unsigned)((first->cols_to + MOVE_EDGE - 1) / MOVE_EDGE);
+        launch->grid[1] = (unsigned)((first->rows_to + MOVE_EDGE - 1) / MOVE_EDGE);
+    }
+    launch->grid[2] = (unsigned)products;
     return target->launch(target->self, launch, why);
 }
 
-static tess_status move_matrix(const product_target *target, placed from, placed to, int64_t rows,
-                               int64_t cols, int64_t count, move_kind kind, sentence *why) {
+static moving moving_of(const product_target *target, placed from, placed to, int64_t rows, int64_t cols,
+                        int64_t count, move_kind kind) {
     moving m = {.from = from,
                 .to = to,
                 .rows = rows,
@@ -303,11 +314,32 @@ static tess_status move_matrix(const product_target *target, placed from, placed
     set_types(&m.launch, from.type, to.type, kind);
     if (kind != MOVE_BITS) fill_lines(&m);
     if (kind == MOVE_ALIGNED && target->by_pieces) use_lines(&m);
+    return m;
+}
+
+static tess_status run_move(const product_target *target, moving m, sentence *why) {
     for (int64_t index = 0; index < m.count; index += MOST_GRID)
         for (int64_t row = 0; row < m.rows; row += m.rows_most)
-            for (int64_t col = 0; col < m.cols; col += m.cols_most)
-                TRY(move_part(target, &m, index, row, col, why));
+            for (int64_t col = 0; col < m.cols; col += m.cols_most) {
+                launch_moves part = {{move_part(&m, index, row, col)}};
+                TRY(launch_parts(target, &m, part, 1, least(m.count - index, MOST_GRID), why));
+            }
     return TESS_OK;
+}
+
+/* Whether one launch of move_lines can do it. */
+static int is_one_launch(const moving *m) {
+    return m->by_lines && m->count <= MOST_GRID && m->rows <= m->rows_most && m->cols <= m->cols_most;
+}
+
+/* Two matrices, by one launch if that can be: small ones are copied in the time that a launch takes. */
+static tess_status run_two_moves(const product_target *target, moving a, moving b, sentence *why) {
+    if (is_one_launch(&a) && is_one_launch(&b) && a.count == b.count) {
+        launch_moves parts = {{move_part(&a, 0, 0, 0), move_part(&b, 0, 0, 0)}};
+        return launch_parts(target, &a, parts, 2, a.count, why);
+    }
+    TRY(run_move(target, a, why));
+    return run_move(target, b, why);
 }
 
 /* ---- Products ---- */
@@ -337,16 +369,17 @@ static tess_status copy_in(const product_target *target, const route *way, const
     placed a = {workspace + way->a.at, p->in, p->a_row, p->a_col, p->batch.stride_a};
     placed b = {workspace + way->b.at, p->in, p->b_row, p->b_col, p->batch.stride_b};
     placed c = {workspace + way->c.at, p->out, p->c_row, p->c_col, p->batch.stride_c};
-    if (way->a.copied) {
-        TRY(move_matrix(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a), why));
-        run->a = a.data;
-    }
-    if (way->b.copied) {
-        TRY(move_matrix(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b), why));
-        run->b = b.data;
-    }
+    moving of_a = moving_of(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a)),
+           of_b = moving_of(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b));
+    if (way->a.copied && way->b.copied)
+        TRY(run_two_moves(target, of_a, of_b, why));
+    else if (way->a.copied || way->b.copied)
+        TRY(run_move(target, way->a.copied ? of_a : of_b, why));
+    if (way->a.copied) run->a = a.data;
+    if (way->b.copied) run->b = b.data;
     if (way->c.copied) {
-        if (run->beta != 0) TRY(move_matrix(target, from->c, c, p->m, p->n, count, MOVE_BITS, why));
+        if (run->beta != 0)
+            TRY(run_move(target, moving_of(target, from->c, c, p->m, p->n, count, MOVE_BITS), why));
         run->c = c.data;
     }
     return TESS_OK;
@@ -357,7 +390,7 @@ static tess_status copy_out(const product_target *target, const route *way, cons
     const problem *p = &way->run;
     if (!way->c.copied) return TESS_OK;
     placed result = {run->c, p->out, p->c_row, p->c_col, p->batch.stride_c};
-    return move_matrix(target, result, to->c, p->m, p->n, p->batch.count, MOVE_BITS, why);
+    return run_move(target, moving_of(target, result, to->c, p->m, p->n, p->batch.count, MOVE_BITS), why);
 }
 
 /* What only the addresses tell: VEC, CVEC and STORE as far as they allow them. Matrices that came from the host may also

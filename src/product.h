@@ -11,8 +11,8 @@
 
 struct split_arguments;
 
-/* One launch. `arguments` is a launch_move if `moves`; what `split` is if that is not NULL and the row, if any, has no
- * boxes; else a launch_gemm. */
+/* One launch. `arguments` is a launch_move if `moves` is 1, launch_moves if it is 2; what `split` is if that is not NULL and the
+ * row, if any, has no boxes; else a launch_gemm. */
 typedef struct product_launch {
     const kernel_row *row; /* NULL: a kernel of `file`, which has no parameters */
     const char *file;      /* NULL: move.cu */

@@ -11,7 +11,8 @@
 /* Takes launches: copies run, of a product the arguments are kept. */
 typedef struct keeper {
     sim_device *sim;
-    int lines, others; /* copies by move_lines, and by other kernels */
+    int lines, others; /* matrices that move_lines copies, and copies by other kernels */
+    int launches;      /* of both */
     launch_gemm product;
 } keeper;
 
@@ -21,7 +22,11 @@ static tess_status keep(void *self, const product_launch *launch, sentence *why)
         memcpy(&k->product, launch->arguments, sizeof k->product);
         return TESS_OK;
     }
-    *(strcmp(launch->entry, "move_lines") == 0 ? &k->lines : &k->others) += 1;
+    k->launches++;
+    if (strcmp(launch->entry, "move_lines") == 0)
+        k->lines += (int)launch->grid[1];
+    else
+        k->others++;
     return sim_launch_one(k->sim, launch, why);
 }
 
@@ -75,6 +80,9 @@ static void try_copies(device *sim, tess_type in, side a, side b, int64_t count,
               tess_type_name(in), (long long)a.rows, (long long)b.cols, (long long)a.cols, (long long)off,
               (long long)wrong_a, (long long)wrong_b);
         CHECK(k.lines == copies, "%d copies by lines and %d others, not %d", k.lines, k.others, copies);
+        int at_once = k.lines == 2 && (a.batch == 0) == (b.batch == 0);
+        CHECK(k.launches == k.lines + k.others - at_once, "%d launches copy %d matrices by lines and %d others",
+              k.launches, k.lines, k.others);
     }
     free(memory), free(workspace);
 }

@@ -212,7 +212,9 @@ static void thread_main(void) {
     for (;;) {
         const sim_launch *launch = worker->launch;
         if (worker->trace) trace_goes_on(worker);
-        if (launch->moves)
+        if (launch->moves == 2)
+            ((void (*)(launch_moves))launch->kernel)(*(const launch_moves *)launch->arguments);
+        else if (launch->moves)
             ((void (*)(launch_move))launch->kernel)(*(const launch_move *)launch->arguments);
         else if (launch->splits)
             ((void (*)(split_arguments))launch->kernel)(*(const split_arguments *)launch->arguments);

@@ -231,8 +231,7 @@ int standin_copy(const standin_move *v, const char *names, int64_t products) {
 }
 
 /* Rows to rows at multiples of 16 bytes, in whole pieces: what is behind a row is written too. */
-int standin_copy_lines(const standin_move *v, const char *names, int64_t products) {
-    const pair *types = find_pair(names);
+static int copy_lines(const standin_move *v, const pair *types, int64_t products) {
     int64_t size = (int64_t)tess_type_size(types->in), bytes = v->cols * size,
             behind = (16 - bytes % 16) % 16;
     if ((v->from_col != 1 && v->cols > 1) || v->to_col != 1 || (uintptr_t)v->to % 16 != 0 ||
@@ -245,6 +244,13 @@ int standin_copy_lines(const standin_move *v, const char *names, int64_t product
             if (!standin_is_device(end - bytes, 0, bytes + behind)) return ILLEGAL_ADDRESS;
             memset(end, 0, (size_t)behind);
         }
+    return result;
+}
+
+int standin_copy_lines(const standin_move *moves, unsigned count, const char *names, int64_t products) {
+    int result = count == 1 || count == 2 ? SUCCESS : ILLEGAL_ADDRESS;
+    for (unsigned i = 0; i < count && result == SUCCESS; i++)
+        result = copy_lines(&moves[i], find_pair(names), products);
     return result;
 }
 

@@ -108,10 +108,10 @@ typedef struct measurement {
 typedef struct launch {
     char name[64], types[16];
     standin_order order;
-    unsigned products;
+    unsigned products, moves; /* moves: of move_lines, one or two */
     union {
         standin_gemm gemm;
-        standin_move move;
+        standin_move move, moves[2];
         standin_tma tma;
         standin_split split;
         standin_split_tma split_tma;
@@ -131,7 +131,7 @@ static int launch_now(void *argument) {
     launch *l = argument;
     if (strcmp(l->name, "move_strided") == 0) return standin_copy(&l->argument.move, l->types, l->products);
     if (strcmp(l->name, "move_lines") == 0)
-        return standin_copy_lines(&l->argument.move, l->types, l->products);
+        return standin_copy_lines(l->argument.moves, l->moves, l->types, l->products);
     if (strcmp(l->name, "round_bf16") == 0) return standin_round(&l->argument.move, 0, l->products);
     if (strcmp(l->name, "round_tf32") == 0) return standin_round(&l->argument.move, 1, l->products);
     if (strcmp(l->name, "scale_strided") == 0) return standin_scale(&l->argument.gemm, l->types, l->products);
@@ -186,6 +186,7 @@ static int uses_maps(const char *name) {
 
 static size_t argument_size(const standin_function *function) {
     const char *name = function->name;
+    if (strcmp(name, "move_lines") == 0) return 2 * sizeof(standin_move);
     if (strncmp(name, "move_", 5) == 0 || strncmp(name, "round_", 6) == 0) return sizeof(standin_move);
     if (strcmp(function->module->file, "split_prepare.cu") == 0 || strcmp(name, "split_03_mma") == 0)
         return sizeof(standin_split);
@@ -212,6 +213,7 @@ int standin_launch(standin_function *function, const unsigned grid[3], const uns
     snprintf(l.types, sizeof l.types, "%s", function->module->types);
     memcpy(&l.argument, arguments[0], argument_size(function));
     l.products = products_of(function, &l.argument.gemm, grid[2]);
+    l.moves = grid[1];
     if (uses_maps(l.name)) {
         last_tma = (standin_seen){.shared = shared, .overlaps = overlaps, .with = l.argument.tma};
         memcpy(last_tma.name, l.name, sizeof l.name);

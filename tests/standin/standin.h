@@ -111,7 +111,7 @@ int standin_pack_split(const standin_split *s);
 int standin_multiply_split(const standin_split *s);
 int standin_scale(const standin_gemm *g, const char *types, int64_t products);
 int standin_copy(const standin_move *v, const char *types, int64_t products);
-int standin_copy_lines(const standin_move *v, const char *types, int64_t products);
+int standin_copy_lines(const standin_move *moves, unsigned count, const char *types, int64_t products);
 int standin_round(const standin_move *v, int to_tf32, int64_t products); /* f32 to bf16, or to TF32 */
 
 #endif
