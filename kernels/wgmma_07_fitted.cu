@@ -80,10 +80,19 @@ DEVICE void load_tile(unsigned to, const tensor_map *map, int turned, int boxes,
     }
 }
 
+/* Bytes that come of a stage. Lines beyond the end of a matrix take TMA longer than others, so that boxes along k have no
+ * more lines than there are (.clipped): the others' sums are of whatever lies there, and are not written. */
+DEVICE int stage_bytes(const gemm *g) {
+    int of_a = CM == 1 && !A_TURNED && g->m < BM ? g->m : BM,
+        of_b = CM == 1 && !B_TURNED && g->n < BN ? g->n : BN;
+    return (of_a + of_b) * LINE;
+}
+
 /* Every block of a cluster fetches its lines of the tile of B. */
 DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
     const gemm *g = &all->g;
-    const int lines = rank * PART, k_lines = B_TURNED ? lines : 0, cols = B_TURNED ? 0 : lines;
+    const int bytes = stage_bytes(g), lines = rank * PART, k_lines = B_TURNED ? lines : 0,
+              cols = B_TURNED ? 0 : lines;
     ring at = {0, 1};
     for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
         place p = place_of(&w, rank);
@@ -91,7 +100,7 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
         for (int block = 0; block < blocks; block++) {
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
             barrier_wait(r.empty + 8 * at.slot, at.parity);
-            barrier_expect(full, STAGE);
+            barrier_expect(full, bytes);
             load_tile(stage, &all->a, A_TURNED, A_TURNED ? BM / 64 : 1, block * BK, p.row, product_a, full,
                       0);
             load_tile(stage + A_BYTES + lines * LINE, &all->b, B_TURNED, B_TURNED ? BN / 64 : 1,

@@ -13,14 +13,16 @@
 /* Bytes of the widest copies, at whose multiples the lines of every copy begin; and those of a line of the cache, at
  * whose multiples long ones begin: else every piece of that size would lie in two. */
 enum { WIDEST = 16, CACHE_LINE = 128 };
-/* Copying matrices for their alignment pays where every element is used at least so often, and the product is at
- * least that cubed: copies are launches of their own. */
-enum { WORTH_ALIGNING = 512 };
-/* The same where multiply-adds take longer for everything else: rows and columns, and what the product must be cubed. */
-enum { WORTH_ALIGNING_SIDE = 768, WORTH_ALIGNING_PLAIN = 1400 };
+/* Copying matrices for their alignment pays for multiply-adds from so many rows and columns on, where the product is at least
+ * that cubed. For tensor cores it always does: at 33 already a launch takes less time than copies of 2 bytes. */
+enum { WORTH_ALIGNING_SIDE = 768, WORTH_ALIGNING = 1400 };
 /* TMA moves lines that begin at multiples of 16 bytes, but half as fast as those at multiples of a line of the cache. From
  * so many rows and columns of C on a copy of A and B costs less than that, unless blocks share what they fetch. */
 enum { WORTH_LINES = 4096 };
+
+/* A matrix of fewer rows or columns than a box is wide, which lies across k, is copied along k where k is large: all blocks
+ * ask for the same few lines of the cache, again and again. At 4096×16×4096 a product took 20 us, and 9 where B lay along k. */
+enum { NARROW = 64, WORTH_TURNING = 2048 };
 
 problem route_transposed(const problem *what) {
     problem t = *what;
@@ -100,10 +102,9 @@ static int wants_aligned(const problem *run, const kernel_row *kernel, const int
     if ((!kernel->tensor && !plain) || vec < 0) return 0;
     if (kernel->tensor && run->in == TESS_F64) return 0; /* copies of 8 bytes are fast enough beside f64 */
     if (params[vec] != REGISTRY_UNSET && params[vec] * numeric_size(run->in) < WIDEST) return 0;
-    const double least = plain ? WORTH_ALIGNING_PLAIN : WORTH_ALIGNING;
-    const int64_t side = plain ? WORTH_ALIGNING_SIDE : WORTH_ALIGNING;
-    return run->m >= side && run->n >= side &&
-           (double)run->m * (double)run->n * (double)run->k >= least * least * least;
+    const double least = WORTH_ALIGNING, volume = (double)run->m * (double)run->n * (double)run->k;
+    return kernel->tensor || (run->m >= WORTH_ALIGNING_SIDE && run->n >= WORTH_ALIGNING_SIDE &&
+                              volume >= least * least * least);
 }
 
 int route_copies_loose(const problem *run) {
@@ -132,11 +133,17 @@ int route_takes_columns(const kernel_row *kernel) {
     return kernel->tensor || kernel->products;
 }
 
-/* A or B. ldmatrix turns elements of 2 bytes; others must lie along k: in rows of A, in columns of B unless the kernel reads
- * those from rows. */
+/* Whether it must lie along k for a kernel of tensor cores: in rows of A, in columns of B. */
+static int needs_along_k(const problem *run, const view *v, int is_b, const kernel_row *kernel) {
+    if (!kernel->tensor || !kernel->k_major) return 0;
+    if (v->size != 2) return 1;
+    return kernel->clipped && (is_b ? v->cols : v->rows) < NARROW && run->k >= WORTH_TURNING;
+}
+
+/* A or B. ldmatrix turns elements of 2 bytes; others must lie along k, unless the kernel reads B from rows. */
 static void settle_input(route *r, route_part *part, view v, int is_b, const kernel_row *kernel,
                          const int64_t *params, const void *data) {
-    if (kernel->tensor && kernel->k_major && v.size != 2)
+    if (needs_along_k(&r->run, &v, is_b, kernel))
         part->by_columns = is_b && !kernel->b_rows;
     else
         part->by_columns = route_takes_columns(kernel) && !lies_in_rows(&v) && lies_in_columns(&v);

@@ -65,22 +65,22 @@ tensor() {
     run 0 bench $top --device cuda $quick --peer none --compute tf32
     says 'TF32 is said' 'A and B are rounded to TF32 first'
     run 0 bench auto --device cuda $quick --peer none --compute tf32
-    says 'the planner uses what is allowed' "auto:$top"
+    says 'the planner uses what is allowed' 'f32 is multiplied as TF32'
     run 0 bench auto --device cuda $quick --peer none
     says 'and only that' 'auto:simt_15_split'
     run 0 bench auto,simt_09_tile2d,simt_05_shared --device cuda $quick --peer none --compute bf16
     says 'rounding is said' "on cuda:0 for f32×f32→f32, 16×16×16 (A row-major, B row-major, C row-major), because it was asked for by name; A and B are rounded to bf16 first"
     says 'so is that there is none' 'less exact arithmetic was allowed, but it computes in f32'
     run 0 bench auto --device cuda $quick --peer none --type f16,bf16:f32,i8
-    says 'the planner takes tensor cores' 'because tensor cores multiply this type'
+    says 'the planner takes tensor cores' 'because wgmma with tiles that TMA brings is the fastest for this type'
     says 'i8 lies along k' 'B is copied to columns first'
-    run 0 bench $top --device cuda $quick --peer none --type bf16 --ld-pad 2
-    says 'lines that are not aligned' 'rows are not 16-byte aligned: copies of 4 bytes'
-    run 0 bench $top --device cuda --sizes 512 --samples 1 --no-verify --peer none --type bf16 --ld-pad 1 --layout nt
-    says 'large ones are' 'A is copied to aligned rows first; B is copied to aligned columns first'
+    run 0 bench mma_08_f64 --device cuda $quick --peer none --type f64 --ld-pad 1
+    says 'lines that are not aligned' 'rows are not 16-byte aligned: copies of 8 bytes'
+    run 0 bench $top --device cuda $quick --peer none --type bf16 --ld-pad 1 --layout nt
+    says 'of 16 bits are copied' 'A is copied to aligned rows first; B is copied to aligned columns first'
     run 1 bench $top --device cuda $quick --peer none --type bf16 --params AT=1
     says 'AT follows from A' "AT is 1, but the A that $top gets lies in rows; leave AT out"
-    run 1 bench $top --device cuda $quick --peer none --type bf16 --ld-pad 1 --params VEC=8
+    run 1 bench mma_08_f64 --device cuda $quick --peer none --type f64 --ld-pad 1 --params VEC=2
     says 'VEC follows from the rows' 'begin at multiples of 1 element; ask for VEC=1'
     run 0 bench --device cuda $quick --peer none
     if grep -q mma_ "$work/out"; then fail 'bench without words runs the second ladder'; else pass; fi

@@ -167,6 +167,20 @@ STANDIN_TEST(gpu_standin_tma_maps_of_b_in_rows) {
     tess_close(ctx);
 }
 
+/* Boxes along k have no more lines than the matrix, unless blocks share them. */
+STANDIN_TEST(gpu_standin_tma_boxes_of_small_matrices) {
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (int shared = 0; shared < 2; shared++) {
+        product p = product_of(&types[0], 0, 1, 0);
+        p.a.rows = p.c.rows = 40, p.b.cols = p.c.cols = 24;
+        p.kernel = "wgmma_07_fitted", p.params = shared ? "BM=64,BN=64,CM=2" : "BM=64,BN=64";
+        check_maps(ctx, &p, &types[0],
+                   shared ? (const int64_t[]){64, 32, 16} : (const int64_t[]){40, 24, 16});
+    }
+    tess_close(ctx);
+}
+
 /* A matrix that all products share has one in its map. */
 STANDIN_TEST(gpu_standin_tma_maps_of_batches) {
     tess_context *ctx = gpu_open();
@@ -337,7 +351,7 @@ STANDIN_TEST(gpu_standin_tma_facts) {
 
 /* ---- Plans ---- */
 
-/* Tiles are of the size that makes all rounds together the shortest, on 4 multiprocessors; small products are not for it.
+/* Tiles are of the size that makes all rounds together the shortest, on 4 multiprocessors, however small the product.
  * Where lines are not whole lines of the cache, blocks share tiles, or A and B are copied. */
 STANDIN_TEST(gpu_standin_tma_tiles_by_shape) {
     static const struct {
@@ -351,20 +365,45 @@ STANDIN_TEST(gpu_standin_tma_tiles_by_shape) {
                  {128, 512, 0, "wgmma_07_fitted BM=128 BN=128 STAGES=6 "},
                  {768, 128, 1, "wgmma_07_fitted BM=128 BN=192 STAGES=4 "},
                  {512, 1000, 0, "wgmma_07_fitted BM=128 BN=256 STAGES=4 GROUP=8 CM=2 "},
-                 {64, 63, 0, "mma_07_raster "},
-                 {63, 640, 0, "mma_07_raster "},
-                 {64, 64, 0, "wgmma_07_fitted BM=64 "}};
+                 {64, 63, 0, "wgmma_07_fitted BM=64 BN=64 "},
+                 {63, 640, 0, "wgmma_07_fitted BM=128 BN=192 "},
+                 {2, 2, 0, "wgmma_07_fitted BM=64 BN=64 "}};
     tess_context *ctx = gpu_open();
     if (!ctx) return;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_matrix A = tess_view_row_major(TESS_F16, cases[i].m, 64, NULL, 0),
-                    B = tess_view_row_major(TESS_F16, 64, cases[i].n, NULL, 0),
+        tess_matrix A = tess_view_row_major(TESS_F16, cases[i].m, 256, NULL, 0),
+                    B = tess_view_row_major(TESS_F16, 256, cases[i].n, NULL, 0),
                     C = cases[i].by_columns ? tess_view_col_major(TESS_F16, cases[i].m, cases[i].n, NULL, 0)
                                             : tess_view_row_major(TESS_F16, cases[i].m, cases[i].n, NULL, 0);
         tess_plan *plan = NULL;
         if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &plan), TESS_OK, ctx)) continue;
         CHECK(strncmp(tess_plan_sentence(plan), cases[i].starts, strlen(cases[i].starts)) == 0,
               "%lldx%lld: %s", (long long)cases[i].m, (long long)cases[i].n, tess_plan_sentence(plan));
+        tess_free_plan(plan);
+    }
+    tess_close(ctx);
+}
+
+/* What is narrow and lies across k is turned where k is long. */
+STANDIN_TEST(gpu_standin_tma_narrow_matrices) {
+    static const struct {
+        int64_t m, n, k;
+        const char *says;
+    } cases[] = {{256, 16, 2048, "B is copied to columns first"},
+                 {16, 256, 2048, "A is copied to rows first"},
+                 {16, 16, 2048, "A is copied to rows first; B is copied to columns first"},
+                 {256, 64, 2048, NULL},
+                 {256, 16, 2040, NULL}};
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_matrix A = tess_view_col_major(TESS_F16, cases[i].m, cases[i].k, NULL, 0),
+                    B = tess_view_row_major(TESS_F16, cases[i].k, cases[i].n, NULL, 0),
+                    C = tess_view_row_major(TESS_F16, cases[i].m, cases[i].n, NULL, 0);
+        tess_plan *plan = NULL;
+        if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &plan), TESS_OK, ctx)) continue;
+        const char *says = tess_plan_sentence(plan), *copied = strstr(says, "copied");
+        CHECK(cases[i].says ? strstr(says, cases[i].says) != NULL : !copied, "%s", says);
         tess_free_plan(plan);
     }
     tess_close(ctx);
@@ -383,7 +422,7 @@ STANDIN_TEST(gpu_standin_tf32_kernels_by_order) {
                  {512, 1, 1, 1, "wgmma_08_registers BM=256 BN=128 ", NULL},
                  {512, 0, 0, 1, "wgmma_07_fitted BM=128 BN=256 ", "B is copied to columns first"},
                  {64, 0, 0, 0, "wgmma_08_registers BM=64 BN=64 ", NULL},
-                 {63, 0, 0, 0, "mma_07_raster ", "A and B are rounded to TF32 first"},
+                 {63, 0, 0, 0, "wgmma_08_registers BM=64 BN=64 ", "A and B are copied to aligned rows first"},
                  {508, 0, 0, 0, "wgmma_08_registers ", "pairs of blocks share tiles"},
                  {1536, 0, 0, 0, "wgmma_08_registers BM=256 BN=128 STAGES=4 GROUP=8 CN=2 ", "saves power"}};
     tess_context *ctx = gpu_open();

@@ -34,6 +34,7 @@ typedef struct tiling {
 #define TILES(rows, cols, time, params) \
     TILE(rows, cols, time, params, ""), PAIR(rows, cols, time, "CM=2,GROUP=8," params, "")
 static const tiling fitted_tilings[] = {
+    TILE(64, 64, 128, "STAGES=8,TURN=0", ""),
     TILES(128, 256, 672, "STAGES=4"),
     TILES(192, 192, 750, "STAGES=4,TURN=0,BOXES=1"),
     TILES(128, 192, 524, "STAGES=4,TURN=0"),
@@ -45,31 +46,28 @@ static const tiling fitted_tilings[] = {
 #define TILES_IN_ROWS(rows, cols, time, params) \
     TILE(rows, cols, time, params, ROWS), PAIR(rows, cols, time, "CN=2," params, ROWS)
 static const tiling registers_tilings[] = {
+    TILE(64, 64, 150, "STAGES=8,TURN=0", ROWS),
     TILES_IN_ROWS(256, 128, 672, "STAGES=4,TURN=0"),
     TILE(192, 192, 740, "STAGES=4,TURN=0,BOXES=1", ROWS),
     TILES_IN_ROWS(192, 128, 500, "STAGES=4,TURN=0"),
     TILES_IN_ROWS(128, 128, 376, "STAGES=6,TURN=0"),
     TILES_IN_ROWS(64, 128, 230, "STAGES=8,TURN=0"),
-    TILE(64, 64, 150, "STAGES=8,TURN=0", ROWS),
     {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4", WGMMA ROWS LONG},
 };
-enum { LEAST_SIDE = 64, LEAST_ROWS = 128, LEAST_COLS = 64 };
-
-/* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. Products whose small
- * tiles would not keep that part of the multiprocessors busy are not for it. */
+/* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. */
 typedef struct tiled {
     const char *kernel;
     const tiling *tilings;
     int count, shares_a, long_rounds;
-    double least;
 } tiled;
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
-static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8, 0.25};
-static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3, 0};
+static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8};
+static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3};
 
-/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile and a copy take
- * whatever their size. */
-static const double line_time = 1.2, copy_rate = 3600, tile_start = 1500, copy_start = 8000;
+/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile, pairs of blocks and a
+ * copy take whatever their size. */
+static const double line_time = 1.2, copy_rate = 3600, tile_start = 1500, pair_start = 1000,
+                    copy_start = 8000;
 
 /* How lines of A or B begin: at multiples of 128 bytes, of 16, or they will be copied to such. */
 typedef enum lines { LINES_WHOLE, LINES_LOOSE, LINES_COPIED } lines;
@@ -85,14 +83,16 @@ static lines lines_of(int64_t along, int64_t across, int64_t size) {
 static double time_of(const problem *run, const tiled *by, const tiling *t, int sms, int loose) {
     double size = (double)numeric_size(run->in), count = (double)run->batch.count, copy = 0;
     int below = t->shared && !by->shares_a ? 2 : 1, beside = t->shared && by->shares_a ? 2 : 1;
-    double fetched = (double)t->rows / beside + (double)t->cols / below, step = t->time;
+    double rows = fmin(t->rows, t->shared ? t->rows : (double)run->m), step = t->time;
+    double fetched = rows / beside + (double)t->cols / below;
     if (loose && !t->shared && route_copies_loose(run)) {
         copy = copy_start + 2 * size * count * (double)run->k * (double)(run->m + run->n) / copy_rate;
         loose = 0;
     }
     step = fmax(step, fetched * line_time * (loose ? 2 : 1));
     double tiles = cuda_tiles(run, t->rows * below, t->cols * beside) * below * beside;
-    return copy + ceil(tiles / sms) * (tile_start + step * (double)run->k * size / 128);
+    return copy + (t->shared ? pair_start : 0) +
+           ceil(tiles / sms) * (tile_start + step * (double)run->k * size / 128);
 }
 
 /* Whether tiles may be shared for that reason. */
@@ -124,9 +124,6 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
     if (what->c_col != 1 && what->c_row == 1) run = route_transposed(what);
     int in_rows = run.in == TESS_F32 && run.compute == TESS_COMPUTE_TF32 && run.b_col == 1;
     const tiled *by = in_rows ? &registers : &fitted;
-    if (run.m < LEAST_SIDE || run.n < LEAST_SIDE ||
-        cuda_tiles(&run, LEAST_ROWS, LEAST_COLS) < by->least * sms)
-        return none;
     int64_t size = numeric_size(run.in);
     lines a = lines_of(run.a_col, run.a_row, size),
           b = in_rows ? lines_of(run.b_col, run.b_row, size) : lines_of(run.b_row, run.b_col, size);

@@ -48,6 +48,12 @@ static tess_status encode(cuda_device *self, const lines *m, tess_type type, int
     return TESS_OK;
 }
 
+/* The lines of a box of A or B: no more than there are, if the kernel says so. One that lies across k always has all. */
+static int box_lines(const product_launch *launch, int most, int64_t there, int along_k) {
+    int clipped = launch->row->clipped && along_k && launch->shape.cluster == 1;
+    return clipped && there < most ? (int)there : most;
+}
+
 /* 0 for a kernel that has no such parameter. */
 static int param_of(const product_launch *launch, const char *name) {
     int at = registry_find_param(launch->row, name);
@@ -63,12 +69,13 @@ tess_status tensor_map_arguments(cuda_device *self, const product_launch *launch
           c = {g->c, g->n, g->m, g->ldc, g->count, g->batch_c};
     tess_type in = launch->split ? TESS_F16 : launch->in; /* parts of f32 have 16 bits, whichever they are */
     if (launch->split) a.length = g->lda, b.length = b.distance = g->b_step, b.count = g->n;
-    if (param_of(launch, "AT")) a.length = g->m, a.count = g->k, a.distance = g->a_step;
-    if (param_of(launch, "BT")) b.length = g->k, b.count = g->n, b.distance = g->b_step;
+    int at = param_of(launch, "AT"), bt = param_of(launch, "BT");
+    if (at) a.length = g->m, a.count = g->k, a.distance = g->a_step;
+    if (bt) b.length = g->k, b.count = g->n, b.distance = g->b_step;
     memset(out, 0, sizeof *out);
     out->g = *g;
-    TRY(encode(self, &a, in, 1, shape->box_a, &out->a, why));
-    TRY(encode(self, &b, in, 1, shape->box_b, &out->b, why));
+    TRY(encode(self, &a, in, 1, box_lines(launch, shape->box_a, a.count, !at), &out->a, why));
+    TRY(encode(self, &b, in, 1, box_lines(launch, shape->box_b, b.count, bt), &out->b, why));
     if (!param_of(launch, "STORE")) return TESS_OK;
     return encode(self, &c, launch->out, 0, shape->box_c, &out->c, why);
 }
