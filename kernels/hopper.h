@@ -25,6 +25,27 @@ DEVICE unsigned shared_word(unsigned address) {
     return word;
 }
 
+/* The same place in another block of the cluster; and four sums that are written there, and counted by a barrier there. They
+ * are not to be taken for words: what turns sums into those, wgmma would wait for. */
+DEVICE unsigned block_address(unsigned address, int block) {
+    unsigned there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
+    return there;
+}
+#if defined(TYPE_I8_I32)
+#define SUM_IN   "r"
+#define SUM_TYPE "s32"
+#else
+#define SUM_IN   "f"
+#define SUM_TYPE "f32"
+#endif
+DEVICE void send_four(unsigned to, const acc_t sums[4], unsigned barrier) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4." SUM_TYPE
+                 " [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+                 SUM_IN(sums[0]), SUM_IN(sums[1]), SUM_IN(sums[2]), SUM_IN(sums[3]), "r"(barrier)
+                 : "memory");
+}
+
 /* ---- Barriers ---- */
 
 DEVICE void barrier_init(unsigned barrier, int arrivals) {

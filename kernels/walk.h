@@ -1,11 +1,14 @@
 /* walk.h: the order of things in a kernel for Hopper: its ring of stages, and the tiles it computes. It says #include "walk.h"
- * where it has defined STAGES, STAGE, BOXES, BOX, CONSUMERS, BM, BN, CM and GROUP; one whose blocks share rows, CN; one where
- * boxes of C are not for a warp each, TEAMS. The rungs up to wgmma_04_multicast build it up. */
+ * where it has defined STAGES, STAGE, BOXES, BOX, CONSUMERS, BM, BN, CM and GROUP; one whose blocks share rows, CN, or tiles of
+ * C, CK; one where boxes of C are not for a warp each, TEAMS. The rungs up to wgmma_04_multicast build it up. */
 #ifndef WALK_H
 #define WALK_H
 
 #ifndef CN
 #define CN 1 /* blocks of a cluster side by side, and CM below one another */
+#endif
+#ifndef CK
+#define CK 1 /* blocks of a cluster that have the same tile, and split k */
 #endif
 #ifndef TEAMS
 #define TEAMS (4 * CONSUMERS) /* that fill boxes: warps */
@@ -44,8 +47,8 @@ typedef struct walk {
 } walk;
 
 DEVICE walk begin_walk(const gemm *g) {
-    walk w = {(int)blockIdx.x / (CM * CN), (int)gridDim.x / (CM * CN), (g->m + BM * CM - 1) / (BM * CM),
-              (g->n + BN * CN - 1) / (BN * CN), 0};
+    walk w = {(int)blockIdx.x / (CM * CN * CK), (int)gridDim.x / (CM * CN * CK),
+              (g->m + BM * CM - 1) / (BM * CM), (g->n + BN * CN - 1) / (BN * CN), 0};
     w.total = w.rows * w.cols * g->count;
     return w;
 }

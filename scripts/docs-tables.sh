@@ -178,6 +178,20 @@ table_hopper() {
 }
 table_awkward() { beside tensor.csv 'of("kernel") ~ /^auto:/ && of("m") % 1024 != 0' 'kernel, type'; }
 
+# Small, thin and unaligned products.
+table_small() {
+    echo '| product | kernel | time | cuBLAS | ratio |'
+    echo '|---|---|---|---|---|'
+    results_rows small.csv '{
+        name = of("m") == of("n") && of("n") == of("k") ? of("m") "³" : of("m") "×" of("n") "×" of("k")
+        if (of("batch") > 1) name = of("batch") " of " name
+        kernel = of("kernel")
+        sub(/^auto:/, "", kernel)
+        printf "| %s%s %s%s | %s | %.2f µs | %.2f µs | %.2f |\n", of("type"), of("compute") == "tf32" ? " as TF32" : "", name,
+               of("layout") == "nn" ? "" : " " of("layout"), kernel, of("time_ms") * 1000, of("peer_ms") * 1000, of("ratio")
+    }'
+}
+
 # planned FILE: products as the planner takes them; and single calls, which plan, launch and wait.
 planned() {
     [ -e "bench/results/h200/$1" ] || { no_results; return; }

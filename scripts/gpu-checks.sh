@@ -67,7 +67,7 @@ verify_tensor() {
         case $kernel in
         mma_07_raster) list=$tensor_types count=100 most=700 seeds="$seed 2 3 4 5" ;;
         mma_08_f64) list=f64 count=100 most=700 seeds="$seed 2 3" ;;
-        wgmma_06_turns | wgmma_07_fitted) list=$tensor_types count=100 most=700 seeds=$seed ;;
+        wgmma_06_turns | wgmma_07_fitted | wgmma_09_split) list=$tensor_types count=100 most=700 seeds=$seed ;;
         wgmma_08_registers) list=f32 count=100 most=700 seeds=$seed ;;
         *) list=bf16,i8,f32 count=16 most=200 seeds=$seed ;;
         esac
@@ -113,6 +113,9 @@ verify_list() {
     if has_family wgmma && is_hopper; then
         for params in BM=64,BN=128,STAGES=8,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=0,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2; do
             echo "4-wgmma_07_fitted:$params wgmma_07_fitted --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
+        done
+        for params in CK=1 CK=2,BN=128 CK=2,BM=128 CK=8,BOXES=2; do
+            echo "4-wgmma_09_split:$params wgmma_09_split --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
         done
         for params in CN=2 TURN=0 BM=192,BN=192,TURN=0,BOXES=1 BM=192,TURN=0,CN=2 BM=128,STAGES=6,TURN=0,CN=2 BM=64,STAGES=8,TURN=0 BM=64,BN=64,STAGES=8,TURN=0; do
             echo "4-wgmma_08_registers:$params wgmma_08_registers --params $params --type f32 --count 24 --max-size 600 --seed $seed"

@@ -14,6 +14,7 @@
 #   f64          f64.csv: what the planner takes for f64, small products, squares and odd shapes, beside cuBLAS
 #   mma          ladder-mma.csv: the ladder on tensor cores, in the types they have
 #   tensor       tensor.csv: wgmma's ladder, and the planner's choice in all types, orders and awkward shapes; Hopper only
+#   small        small.csv: small, thin and unaligned products on tensor cores, as the planner takes them; Hopper only
 #   accurate     fp32-accurate.csv: f32 by parts on tensor cores beside cuBLAS's SGEMM, and accuracy.csv: the errors of both; Hopper only
 #   accurate_shapes  accurate-shapes.csv: the planner's f32 beside f32-strict on the shapes of bench/shapes; Hopper only
 #   tile         tile.csv: the tiles 16 and 32 of the kernels that have one
@@ -61,7 +62,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 . scripts/lib.sh
 
-every_step="build test verify random bench strict f64 batches mma tensor accurate accurate_shapes tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
+every_step="build test verify random bench strict f64 batches mma tensor small accurate accurate_shapes tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
 sizes=128:4096:x2
 # Words, not one argument.
 # shellcheck disable=SC2086
@@ -267,6 +268,36 @@ run_tensor() {
         # shellcheck disable=SC2086
         bench --csv "$out/tensor.csv" --append --peer cublas $mode $case </dev/null || bad=1
         set +f
+    done <"$scratch/cases"
+    return $bad
+}
+# The same for products that large tiles do not suit: small squares, few rows or columns, rows that are not aligned, batches.
+small_cases() {
+    cat <<'CASES'
+auto --type bf16 --sizes 64,128,256,384,512,768
+auto --type bf16 --sizes 33,63,127,255,501,1001 --no-verify
+auto --type bf16 --sizes 200,504,600 --no-verify
+auto --type bf16 --shape 16x4096x4096,64x4096x4096,128x4096x4096,256x4096x4096,64x11008x4096,64x4096x11008 --no-verify
+auto --type bf16 --shape 4096x16x4096,33x4097x4097,64x256x2048,128x128x4096,256x256x4096,512x512x4096 --no-verify
+auto --type bf16 --layout nt --shape 16x4096x4096,4096x16x4096 --no-verify
+auto --type bf16 --shape 16x16x16x1000,32x32x32x1000,64x64x64x1000 --no-verify
+auto --type i8 --layout nt --sizes 64,256,512 --shape 16x4096x4096 --no-verify
+auto --type f32 --compute tf32 --sizes 33,64,256 --shape 16x4096x4096 --no-verify
+auto --type bf16 --sizes 2001,4095,4097 --no-verify
+CASES
+}
+run_small() {
+    if ! is_hopper; then
+        echo "skipped      small: it is for sm_90"
+        return
+    fi
+    bad=0
+    rm -f "$out/small.csv"
+    small_cases >"$scratch/cases"
+    awk '{ print "c-" NR " " $0 " --no-verify --peer none --samples 1 --min-time 0" }' "$scratch/cases" | all_at_once bench
+    while read -r case; do
+        # shellcheck disable=SC2086
+        bench --csv "$out/small.csv" --append --peer cublas --mode burst --samples 15 $case </dev/null || bad=1
     done <"$scratch/cases"
     return $bad
 }

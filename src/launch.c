@@ -207,7 +207,8 @@ static int64_t whole(int64_t blocks, int64_t cluster) {
 int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles) {
     int64_t most = at_once / cluster * cluster;
     if (!kernel->persistent) return tiles;
-    return at_most(whole(tiles, cluster), most < cluster ? cluster : most);
+    int64_t blocks = kernel->one_tile ? tiles * cluster : whole(tiles, cluster);
+    return at_most(blocks, most < cluster ? cluster : most);
 }
 
 void launch_fit_grid(const kernel_row *kernel, int cluster, int64_t at_once, unsigned grid[3]) {

@@ -32,6 +32,7 @@ typedef struct kernel_row {
     const char *box; /* lines of the boxes of A, B and C: "A, B, C", 128 bytes each; NULL: no TMA */
     int clipped; /* boxes of A and B along k have no more lines than the matrix, where blocks share none */
     const char *cluster; /* blocks of a cluster, as the kernel declares them; NULL: 1 */
+    int one_tile;        /* all blocks of a cluster have the same tile */
     int persistent;      /* the grid is as many blocks as run at once; they walk over tiles and products */
     int dependent;       /* may start while the launch ahead of it runs: it waits itself (griddepcontrol) */
 

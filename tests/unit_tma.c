@@ -384,6 +384,54 @@ STANDIN_TEST(gpu_standin_tma_tiles_by_shape) {
     tess_close(ctx);
 }
 
+/* Blocks that split k have a tile together: there are CK for every tile. */
+STANDIN_TEST(gpu_standin_tma_blocks_that_split_k) {
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    product p = product_of(&types[0], 0, 0, 0);
+    p.a.rows = p.c.rows = 40, p.b.cols = p.c.cols = 24; /* one tile */
+    p.kernel = "wgmma_09_split";
+    for (unsigned blocks = 1; blocks <= 8; blocks *= 2) {
+        static char params[8];
+        char *memory[3];
+        snprintf(params, sizeof params, "CK=%u", blocks);
+        p.params = params;
+        if (CHECK_STATUS(run(ctx, &p, memory), TESS_OK, ctx)) {
+            standin_seen s = last_launch();
+            CHECK(s.block[0] == 256 && s.grid[0] == blocks && s.grid[1] == 1,
+                  "CK=%u: %u blocks of %u threads", blocks, s.grid[0], s.block[0]);
+        }
+        release(ctx, memory);
+    }
+    tess_close(ctx);
+}
+
+/* They do where tiles are few and k is long. */
+STANDIN_TEST(gpu_standin_tma_splits_long_k) {
+    static const struct {
+        int64_t m, n, k;
+        const char *starts;
+    } cases[] = {{64, 64, 4096, "wgmma_09_split BM=64 BN=64 STAGES=8 GROUP=16 CK=4 "},
+                 {64, 128, 4096, "wgmma_09_split BM=64 BN=64 STAGES=8 GROUP=16 CK=2 "},
+                 {512, 512, 4096, "wgmma_07_fitted BM=128 BN=256 "},
+                 {64, 64, 256, "wgmma_07_fitted BM=64 BN=64 "}};
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_matrix A = tess_view_row_major(TESS_BF16, cases[i].m, cases[i].k, NULL, 0),
+                    B = tess_view_row_major(TESS_BF16, cases[i].k, cases[i].n, NULL, 0),
+                    C = tess_view_row_major(TESS_F32, cases[i].m, cases[i].n, NULL, 0);
+        tess_plan *plan = NULL;
+        if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &plan), TESS_OK, ctx)) continue;
+        const char *says = tess_plan_sentence(plan);
+        CHECK(strncmp(says, cases[i].starts, strlen(cases[i].starts)) == 0 &&
+                  !strstr(says, "split k") == !strstr(cases[i].starts, "split"),
+              "%s", says);
+        tess_free_plan(plan);
+    }
+    tess_close(ctx);
+}
+
 /* What is narrow and lies across k is turned where k is long. */
 STANDIN_TEST(gpu_standin_tma_narrow_matrices) {
     static const struct {

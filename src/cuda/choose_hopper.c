@@ -3,7 +3,7 @@
  * Multiprocessors compute tiles in rounds, so that the time has steps; and TMA takes a time for every line of 128 bytes of
  * a tile, twice of it where lines do not begin at multiples of those. Two blocks that share the columns of their tiles
  * fetch half of B each, or half of A if they share rows; or A and B are copied beforehand (route.c), where they are large
- * enough. */
+ * enough. Where tiles are few and k is long, blocks that have the same tile split k. */
 #include <math.h>
 
 #include "../numeric.h"
@@ -13,24 +13,27 @@
 #define WGMMA  "wgmma with tiles that TMA brings is the fastest for this type"
 #define SHARED "; pairs of blocks share tiles, since lines of A and B do not begin at multiples of 128 bytes"
 #define LONG   "; pairs of blocks share tiles, which saves power in a product as large as this"
+#define DEEP   "; tiles are few, and blocks of a cluster split k"
 #define ROWS   "; B lies in rows, and its columns are multiplied from registers"
 
 /* Blocks form pairs for lines that begin anywhere; or for the power that this saves: where it limits the clocks, which takes
  * some rounds of tiles, they gain a hundredth. */
 typedef enum pairs { ALONE, FOR_LINES, FOR_POWER } pairs;
 
-/* A tile, and the nanoseconds that a multiprocessor of an H200 takes for 128 bytes of k of it. */
+/* A tile, and the nanoseconds that a multiprocessor of an H200 takes for 128 bytes of k of it. `deep` blocks split k; 0: none
+ * does. */
 typedef struct tiling {
     int rows, cols;
     pairs shared;
     double time;
     const char *params, *reason;
+    int deep;
 } tiling;
 #define EQUAL(rows, cols) WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"
 #define TILE(rows, cols, time, params, words) \
-    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words }
+    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words, 0 }
 #define PAIR(rows, cols, time, params, words) \
-    { rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED }
+    { rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED, 0 }
 #define TILES(rows, cols, time, params) \
     TILE(rows, cols, time, params, ""), PAIR(rows, cols, time, "CM=2,GROUP=8," params, "")
 static const tiling fitted_tilings[] = {
@@ -41,7 +44,7 @@ static const tiling fitted_tilings[] = {
     TILES(128, 128, 376, "STAGES=6,TURN=0"),
     TILES(64, 128, 222, "STAGES=8,TURN=0"),
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
-    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4", WGMMA LONG},
+    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4", WGMMA LONG, 0},
 };
 #define TILES_IN_ROWS(rows, cols, time, params) \
     TILE(rows, cols, time, params, ROWS), PAIR(rows, cols, time, "CN=2," params, ROWS)
@@ -52,8 +55,16 @@ static const tiling registers_tilings[] = {
     TILES_IN_ROWS(192, 128, 500, "STAGES=4,TURN=0"),
     TILES_IN_ROWS(128, 128, 376, "STAGES=6,TURN=0"),
     TILES_IN_ROWS(64, 128, 230, "STAGES=8,TURN=0"),
-    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4", WGMMA ROWS LONG},
+    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4", WGMMA ROWS LONG, 0},
 };
+#define SPLIT(rows, cols, deep, time, stages) \
+    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages, WGMMA DEEP, deep }
+static const tiling split_tilings[] = {
+    SPLIT(64, 64, 2, 128, 8),
+    SPLIT(64, 64, 4, 128, 8),
+    SPLIT(128, 64, 2, 222, 6),
+};
+
 /* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. */
 typedef struct tiled {
     const char *kernel;
@@ -62,12 +73,15 @@ typedef struct tiled {
 } tiled;
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8};
+static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tilings), 0, 0};
 static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3};
 
-/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile, pairs of blocks and a
- * copy take whatever their size. */
+/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile, pairs of blocks, blocks that
+ * split k (and each of them) and a copy take whatever their size. */
 static const double line_time = 1.2, copy_rate = 3600, tile_start = 1500, pair_start = 1000,
-                    copy_start = 8000;
+                    split_start = 700, split_each = 275, copy_start = 8000;
+/* So many multiprocessors belong to no cluster of four blocks or more. */
+enum { LARGE_CLUSTER = 4, LEFT_OUT = 12 };
 
 /* How lines of A or B begin: at multiples of 128 bytes, of 16, or they will be copied to such. */
 typedef enum lines { LINES_WHOLE, LINES_LOOSE, LINES_COPIED } lines;
@@ -90,9 +104,12 @@ static double time_of(const problem *run, const tiled *by, const tiling *t, int 
         loose = 0;
     }
     step = fmax(step, fetched * line_time * (loose ? 2 : 1));
-    double tiles = cuda_tiles(run, t->rows * below, t->cols * beside) * below * beside;
-    return copy + (t->shared ? pair_start : 0) +
-           ceil(tiles / sms) * (tile_start + step * (double)run->k * size / 128);
+    int deep = t->deep ? t->deep : 1;
+    double stages = ceil(ceil((double)run->k * size / 128) / deep);
+    double tiles = cuda_tiles(run, t->rows * below, t->cols * beside) * below * beside * deep;
+    double rounds = ceil(tiles / (deep < LARGE_CLUSTER || sms <= LEFT_OUT ? sms : sms - LEFT_OUT));
+    double start = t->shared ? pair_start : t->deep ? split_start + t->deep * split_each : 0;
+    return copy + start + rounds * (tile_start + step * stages);
 }
 
 /* Whether tiles may be shared for that reason. */
@@ -101,18 +118,20 @@ static int is_for(const tiled *by, const tiling *t, const problem *run, int sms,
     return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
 }
 
-/* The tile that takes the least time. */
-static const tiling *best_of(const tiled *by, const problem *run, int sms, int loose) {
-    const tiling *best = NULL;
-    double time = 0;
+/* The tile that takes the least time so far. */
+typedef struct choosing {
+    const char *kernel;
+    const tiling *tile;
+    double time;
+} choosing;
+
+static void choose_from(choosing *best, const tiled *by, const problem *run, int sms, int loose) {
     for (int i = 0; i < by->count; i++) {
         const tiling *t = &by->tilings[i];
         double needs = time_of(run, by, t, sms, loose);
-        if (!is_for(by, t, run, sms, loose) || (best && needs >= time)) continue;
-        best = t;
-        time = needs;
+        if (is_for(by, t, run, sms, loose) && (!best->tile || needs < best->time))
+            *best = (choosing){by->kernel, t, needs};
     }
-    return best;
 }
 
 /* The kernel may compute the transposed product. */
@@ -123,10 +142,12 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
     if (self->facts->architecture != 90 || !driver.cuTensorMapEncodeTiled) return none;
     if (what->c_col != 1 && what->c_row == 1) run = route_transposed(what);
     int in_rows = run.in == TESS_F32 && run.compute == TESS_COMPUTE_TF32 && run.b_col == 1;
-    const tiled *by = in_rows ? &registers : &fitted;
     int64_t size = numeric_size(run.in);
     lines a = lines_of(run.a_col, run.a_row, size),
           b = in_rows ? lines_of(run.b_col, run.b_row, size) : lines_of(run.b_row, run.b_col, size);
-    const tiling *best = best_of(by, &run, sms, a == LINES_LOOSE || b == LINES_LOOSE);
-    return (choice){by->kernel, best->params, best->reason};
+    int loose = a == LINES_LOOSE || b == LINES_LOOSE;
+    choosing best = {NULL, NULL, 0};
+    choose_from(&best, in_rows ? &registers : &fitted, &run, sms, loose);
+    if (!in_rows) choose_from(&best, &split, &run, sms, loose);
+    return (choice){best.kernel, best.tile->params, best.tile->reason};
 }

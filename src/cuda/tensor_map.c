@@ -48,16 +48,16 @@ static tess_status encode(cuda_device *self, const lines *m, tess_type type, int
     return TESS_OK;
 }
 
-/* The lines of a box of A or B: no more than there are, if the kernel says so. One that lies across k always has all. */
-static int box_lines(const product_launch *launch, int most, int64_t there, int along_k) {
-    int clipped = launch->row->clipped && along_k && launch->shape.cluster == 1;
-    return clipped && there < most ? (int)there : most;
-}
-
 /* 0 for a kernel that has no such parameter. */
 static int param_of(const product_launch *launch, const char *name) {
     int at = registry_find_param(launch->row, name);
     return at < 0 ? 0 : (int)launch->params[at];
+}
+
+/* The lines of a box of A or B: no more than there are, if the kernel says so. One that lies across k always has all. */
+static int box_lines(const product_launch *launch, int most, int64_t there, int along_k) {
+    int clipped = launch->row->clipped && along_k && param_of(launch, "CM") <= 1;
+    return clipped && there < most ? (int)there : most;
 }
 
 tess_status tensor_map_arguments(cuda_device *self, const product_launch *launch, tma_gemm *out,
