@@ -7,7 +7,8 @@
  *          themselves
  * expect:  on an H200 64×4096×4096 in bf16 takes 6.5 us instead of 9.3, 128×128×4096 3.5 instead of 8.6
  * limits:  any m, n, k; A and B in rows or columns, aligned to 16 bytes (f32 as TF32 and i8: along k); sm_90a
- * next:    -
+ * next:    f32 as TF32 with B in rows (wgmma_08_registers) does not split k; nor does any large product, for the last round of
+ *          its tiles
  */
 #ifndef BM
 #define BM 64 /* rows of C of a block, 64 for each warpgroup that multiplies: 64 or 128 */

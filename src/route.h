@@ -5,12 +5,12 @@
  * their parameters AT and BT; some take them only along k, or B only in rows. What does not fit is turned or copied:
  *   - if C's columns lie in order and its rows do not, the transposed product is computed: C' = B'*A'
  *   - an A, B or C that still does not fit is copied to the workspace (and C back)
- *   - so are an A and B of f32 that are to be multiplied as bf16 or TF32, rounded, and large ones that are not aligned
- *     to the 16 bytes that a kernel for tensor cores copies at once, or one that stores C otherwise than it copies A
- *     and B (CVEC)
+ *   - so are an A and B of f32 that are to be multiplied as bf16 or TF32, rounded; those that are not aligned to the 16
+ *     bytes that a kernel for tensor cores copies at once; and large ones for a kernel that stores C otherwise than it
+ *     copies A and B (CVEC)
  *   - for a kernel whose tiles TMA moves, A and B must begin at multiples of 16 bytes, and so must their lines: they are
- *     copied where they do not, whatever their size; and large ones also for lines at multiples of 128 bytes. TMA rounds
- *     to TF32 by itself
+ *     copied where they do not, whatever their size; and large ones also for lines at multiples of 128 bytes, and narrow
+ *     ones to lie along a long k. TMA rounds to TF32 by itself
  * The vector kernel takes any strides, and so do kernels that split f32 (split.h): their workspace is for the parts. */
 #ifndef ROUTE_H
 #define ROUTE_H

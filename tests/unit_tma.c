@@ -351,37 +351,55 @@ STANDIN_TEST(gpu_standin_tma_facts) {
 
 /* ---- Plans ---- */
 
-/* Tiles are of the size that makes all rounds together the shortest, on 4 multiprocessors, however small the product.
- * Where lines are not whole lines of the cache, blocks share tiles, or A and B are copied. */
-STANDIN_TEST(gpu_standin_tma_tiles_by_shape) {
-    static const struct {
-        int64_t m, n;
-        int by_columns;
-        const char *starts;
-    } cases[] = {{512, 512, 0, "wgmma_07_fitted BM=128 BN=256 STAGES=4 "},
-                 {384, 384, 0, "wgmma_07_fitted BM=192 BN=192 STAGES=4 "},
-                 {128, 256, 0, "wgmma_07_fitted BM=64 BN=128 STAGES=8 "},
-                 {128, 768, 0, "wgmma_07_fitted BM=128 BN=192 STAGES=4 "},
-                 {128, 512, 0, "wgmma_07_fitted BM=128 BN=128 STAGES=6 "},
-                 {768, 128, 1, "wgmma_07_fitted BM=128 BN=192 STAGES=4 "},
-                 {512, 1000, 0, "wgmma_07_fitted BM=128 BN=256 STAGES=4 GROUP=8 CM=2 "},
-                 {64, 63, 0, "wgmma_07_fitted BM=64 BN=64 "},
-                 {63, 640, 0, "wgmma_07_fitted BM=128 BN=192 "},
-                 {2, 2, 0, "wgmma_07_fitted BM=64 BN=64 "}};
+/* A product, the orders of A, B and C as in "rcr" (rows, columns, rows), how its sentence begins, and what it says beside. */
+typedef struct planned {
+    int64_t m, n, k;
+    const char *orders, *starts;
+    const char *says; /* "": whatever; NULL: of no copy */
+} planned;
+
+static tess_matrix ordered(tess_type type, int64_t rows, int64_t cols, char order) {
+    return order == 'c' ? tess_view_col_major(type, rows, cols, NULL, 0)
+                        : tess_view_row_major(type, rows, cols, NULL, 0);
+}
+
+static void check_plans(const planned *cases, size_t count, tess_type type, tess_compute compute) {
     tess_context *ctx = gpu_open();
     if (!ctx) return;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_matrix A = tess_view_row_major(TESS_F16, cases[i].m, 256, NULL, 0),
-                    B = tess_view_row_major(TESS_F16, 256, cases[i].n, NULL, 0),
-                    C = cases[i].by_columns ? tess_view_col_major(TESS_F16, cases[i].m, cases[i].n, NULL, 0)
-                                            : tess_view_row_major(TESS_F16, cases[i].m, cases[i].n, NULL, 0);
+    for (const planned *p = cases; p < cases + count; p++) {
+        tess_matrix A = ordered(type, p->m, p->k, p->orders[0]), B = ordered(type, p->k, p->n, p->orders[1]),
+                    C = ordered(type, p->m, p->n, p->orders[2]);
         tess_plan *plan = NULL;
-        if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &plan), TESS_OK, ctx)) continue;
-        CHECK(strncmp(tess_plan_sentence(plan), cases[i].starts, strlen(cases[i].starts)) == 0,
-              "%lldx%lld: %s", (long long)cases[i].m, (long long)cases[i].n, tess_plan_sentence(plan));
+        tess_options options = {.compute = compute};
+        if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, &options, &plan), TESS_OK, ctx)) continue;
+        const char *sentence = tess_plan_sentence(plan);
+        CHECK(strncmp(sentence, p->starts, strlen(p->starts)) == 0 &&
+                  (p->says ? strstr(sentence, p->says) != NULL : !strstr(sentence, "copied")),
+              "%lldx%lldx%lld %s: %s", (long long)p->m, (long long)p->n, (long long)p->k, p->orders,
+              sentence);
         tess_free_plan(plan);
     }
     tess_close(ctx);
+}
+#define CHECK_PLANS(cases, type, compute) check_plans(cases, sizeof(cases) / sizeof *(cases), type, compute)
+
+/* Tiles are of the size that makes all rounds together the shortest, on 4 multiprocessors, however small the product.
+ * Where lines are not whole lines of the cache, blocks share tiles, or A and B are copied. */
+STANDIN_TEST(gpu_standin_tma_tiles_by_shape) {
+    static const planned cases[] = {{512, 512, 256, "rrr", "wgmma_07_fitted BM=128 BN=256 STAGES=4 ", NULL},
+                                    {384, 384, 256, "rrr", "wgmma_07_fitted BM=192 BN=192 STAGES=4 ", NULL},
+                                    {128, 256, 256, "rrr", "wgmma_07_fitted BM=64 BN=128 STAGES=8 ", NULL},
+                                    {128, 768, 256, "rrr", "wgmma_07_fitted BM=128 BN=192 STAGES=4 ", NULL},
+                                    {128, 512, 256, "rrr", "wgmma_07_fitted BM=128 BN=128 STAGES=6 ", NULL},
+                                    {768, 128, 256, "rrc", "wgmma_07_fitted BM=128 BN=192 STAGES=4 ", NULL},
+                                    {512, 1000, 256, "rrr",
+                                     "wgmma_07_fitted BM=128 BN=256 STAGES=4 GROUP=8 CM=2 ",
+                                     "pairs of blocks share tiles"},
+                                    {64, 63, 256, "rrr", "wgmma_07_fitted BM=64 BN=64 ",
+                                     "B is copied to aligned rows"},
+                                    {63, 640, 256, "rrr", "wgmma_07_fitted BM=128 BN=192 ", NULL},
+                                    {2, 2, 256, "rrr", "wgmma_07_fitted BM=64 BN=64 ", ""}};
+    CHECK_PLANS(cases, TESS_F16, TESS_COMPUTE_DEFAULT);
 }
 
 /* Blocks that split k have a tile together: there are CK for every tile. */
@@ -408,91 +426,41 @@ STANDIN_TEST(gpu_standin_tma_blocks_that_split_k) {
 
 /* They do where tiles are few and k is long. */
 STANDIN_TEST(gpu_standin_tma_splits_long_k) {
-    static const struct {
-        int64_t m, n, k;
-        const char *starts;
-    } cases[] = {{64, 64, 4096, "wgmma_09_split BM=64 BN=64 STAGES=8 GROUP=16 CK=4 "},
-                 {64, 128, 4096, "wgmma_09_split BM=64 BN=64 STAGES=8 GROUP=16 CK=2 "},
-                 {512, 512, 4096, "wgmma_07_fitted BM=128 BN=256 "},
-                 {64, 64, 256, "wgmma_07_fitted BM=64 BN=64 "}};
-    tess_context *ctx = gpu_open();
-    if (!ctx) return;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_matrix A = tess_view_row_major(TESS_BF16, cases[i].m, cases[i].k, NULL, 0),
-                    B = tess_view_row_major(TESS_BF16, cases[i].k, cases[i].n, NULL, 0),
-                    C = tess_view_row_major(TESS_F32, cases[i].m, cases[i].n, NULL, 0);
-        tess_plan *plan = NULL;
-        if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &plan), TESS_OK, ctx)) continue;
-        const char *says = tess_plan_sentence(plan);
-        CHECK(strncmp(says, cases[i].starts, strlen(cases[i].starts)) == 0 &&
-                  !strstr(says, "split k") == !strstr(cases[i].starts, "split"),
-              "%s", says);
-        tess_free_plan(plan);
-    }
-    tess_close(ctx);
+    static const planned cases[] = {{64, 64, 4096, "rrr",
+                                     "wgmma_09_split BM=64 BN=64 STAGES=8 GROUP=16 CK=4 ", "split k"},
+                                    {64, 128, 4096, "rrr",
+                                     "wgmma_09_split BM=64 BN=64 STAGES=8 GROUP=16 CK=2 ", "split k"},
+                                    {512, 512, 4096, "rrr", "wgmma_07_fitted BM=128 BN=256 ", NULL},
+                                    {64, 64, 256, "rrr", "wgmma_07_fitted BM=64 BN=64 ", NULL}};
+    CHECK_PLANS(cases, TESS_BF16, TESS_COMPUTE_DEFAULT);
 }
 
 /* What is narrow and lies across k is turned where k is long. */
 STANDIN_TEST(gpu_standin_tma_narrow_matrices) {
-    static const struct {
-        int64_t m, n, k;
-        const char *says;
-    } cases[] = {{256, 16, 2048, "B is copied to columns first"},
-                 {16, 256, 2048, "A is copied to rows first"},
-                 {16, 16, 2048, "A is copied to rows first; B is copied to columns first"},
-                 {256, 64, 2048, NULL},
-                 {256, 16, 2040, NULL}};
-    tess_context *ctx = gpu_open();
-    if (!ctx) return;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_matrix A = tess_view_col_major(TESS_F16, cases[i].m, cases[i].k, NULL, 0),
-                    B = tess_view_row_major(TESS_F16, cases[i].k, cases[i].n, NULL, 0),
-                    C = tess_view_row_major(TESS_F16, cases[i].m, cases[i].n, NULL, 0);
-        tess_plan *plan = NULL;
-        if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &plan), TESS_OK, ctx)) continue;
-        const char *says = tess_plan_sentence(plan), *copied = strstr(says, "copied");
-        CHECK(cases[i].says ? strstr(says, cases[i].says) != NULL : !copied, "%s", says);
-        tess_free_plan(plan);
-    }
-    tess_close(ctx);
+    static const planned cases[] = {{256, 16, 2048, "crr", "wgmma_", "B is copied to columns first"},
+                                    {16, 256, 2048, "crr", "wgmma_", "A is copied to rows first"},
+                                    {16, 16, 2048, "crr", "wgmma_",
+                                     "A is copied to rows first; B is copied to columns first"},
+                                    {256, 16, 2048, "ccr", "wgmma_", NULL},
+                                    {256, 64, 2048, "crr", "wgmma_", NULL},
+                                    {256, 16, 2040, "crr", "wgmma_", NULL}};
+    CHECK_PLANS(cases, TESS_F16, TESS_COMPUTE_DEFAULT);
 }
 
 /* f32 as TF32 takes the kernel for which the least must be copied, whose tiles fit the product. */
 STANDIN_TEST(gpu_standin_tf32_kernels_by_order) {
-    static const struct {
-        int64_t size;
-        int a, b, c; /* 1: in columns */
-        const char *starts, *says;
-    } cases[] = {{512, 0, 0, 0, "wgmma_08_registers BM=256 BN=128 ", NULL},
-                 {512, 0, 1, 0, "wgmma_07_fitted BM=128 BN=256 ", NULL},
-                 {512, 1, 0, 0, "wgmma_08_registers BM=256 BN=128 ", "A is copied to rows first"},
-                 {512, 1, 1, 0, "wgmma_07_fitted BM=128 BN=256 ", "A is copied to rows first"},
-                 {512, 1, 1, 1, "wgmma_08_registers BM=256 BN=128 ", NULL},
-                 {512, 0, 0, 1, "wgmma_07_fitted BM=128 BN=256 ", "B is copied to columns first"},
-                 {64, 0, 0, 0, "wgmma_08_registers BM=64 BN=64 ", NULL},
-                 {63, 0, 0, 0, "wgmma_08_registers BM=64 BN=64 ", "A and B are copied to aligned rows first"},
-                 {508, 0, 0, 0, "wgmma_08_registers ", "pairs of blocks share tiles"},
-                 {1536, 0, 0, 0, "wgmma_08_registers BM=256 BN=128 STAGES=4 GROUP=8 CN=2 ", "saves power"}};
-    tess_context *ctx = gpu_open();
-    if (!ctx) return;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tess_matrix views[3];
-        const int columns[] = {cases[i].a, cases[i].b, cases[i].c};
-        for (int j = 0; j < 3; j++)
-            views[j] = columns[j] ? tess_view_col_major(TESS_F32, cases[i].size, cases[i].size, NULL, 0)
-                                  : tess_view_row_major(TESS_F32, cases[i].size, cases[i].size, NULL, 0);
-        tess_plan *plan = NULL;
-        tess_options options = {.compute = TESS_COMPUTE_TF32};
-        if (!CHECK_STATUS(tess_plan_gemm(ctx, &views[0], &views[1], &views[2], NULL, &options, &plan),
-                          TESS_OK, ctx))
-            continue;
-        const char *says = tess_plan_sentence(plan), *want = cases[i].says;
-        CHECK(strncmp(says, cases[i].starts, strlen(cases[i].starts)) == 0 &&
-                  (want ? strstr(says, want) != NULL : !strstr(says, "copied")),
-              "%lld, %d %d %d: %s", (long long)cases[i].size, cases[i].a, cases[i].b, cases[i].c, says);
-        tess_free_plan(plan);
-    }
-    tess_close(ctx);
+    static const planned cases[] =
+        {{512, 512, 512, "rrr", "wgmma_08_registers BM=256 BN=128 ", NULL},
+         {512, 512, 512, "rcr", "wgmma_07_fitted BM=128 BN=256 ", NULL},
+         {512, 512, 512, "crr", "wgmma_08_registers BM=256 BN=128 ", "A is copied to rows first"},
+         {512, 512, 512, "ccr", "wgmma_07_fitted BM=128 BN=256 ", "A is copied to rows first"},
+         {512, 512, 512, "ccc", "wgmma_08_registers BM=256 BN=128 ", NULL},
+         {512, 512, 512, "rrc", "wgmma_07_fitted BM=128 BN=256 ", "B is copied to columns first"},
+         {64, 64, 64, "rrr", "wgmma_08_registers BM=64 BN=64 ", NULL},
+         {63, 63, 63, "rrr", "wgmma_08_registers BM=64 BN=64 ", "A and B are copied to aligned rows first"},
+         {508, 508, 508, "rrr", "wgmma_08_registers ", "pairs of blocks share tiles"},
+         {1536, 1536, 1536, "rrr", "wgmma_08_registers BM=256 BN=128 STAGES=4 GROUP=8 CN=2 ", "saves power"}};
+    CHECK_PLANS(cases, TESS_F32, TESS_COMPUTE_TF32);
 }
 
 /* ---- Failures ---- */

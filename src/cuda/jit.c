@@ -197,6 +197,7 @@ static tess_status compile(const work *w, jit_code *out, sentence *why) {
                       .registers = most_before(code.log, " registers"),
                       .shared_bytes = most_before(code.log, " bytes smem"),
                       .spill_bytes = most_before(code.log, " bytes spill stores"),
+                      .serialized = strstr(code.log, "wgmma.mma_async instructions are serialized") != NULL,
                       .compile_ms = milliseconds() - start};
     memory_free(code.log);
     return TESS_OK;
