@@ -5,6 +5,7 @@
  *   tma_*                  copies of boxes, 128 bytes wide, between a matrix and shared memory; one thread asks
  *   wgmma_*, WGMMA         64×BN sums of four warps += A (64×32 bytes) * B (32 bytes×BN), both in shared memory; WGMMA_HELD
  *                          with A in registers. WGMMA_COLS, if the kernel defines it, instead of BN
+ *   block_address, send_four  shared memory of other blocks of the cluster
  *   tile_of                which tile of C comes at which place in the order
  *
  * A tile in shared memory is lines of 128 bytes, their pieces of 16 swizzled as TMA writes and wgmma reads them: piece

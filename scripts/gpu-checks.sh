@@ -99,7 +99,7 @@ verify_list() {
     fi
     if has_family mma; then
         echo "2-staged-tensor auto --type f16,bf16:f32,i8 --count 8 --transfers --seed $seed"
-        for variant in mma_07_raster:BM=128,BN=128 mma_07_raster:BM=64,BN=64,WM=32,WN=32,KSTEPS=4; do
+        for variant in mma_07_raster:VEC=1 mma_07_raster:BM=128,BN=128 mma_07_raster:BM=64,BN=64,WM=32,WN=32,KSTEPS=4; do
             echo "4-$variant ${variant%%:*} --params ${variant#*:} --type bf16,i8 --count 8 --seed $seed"
         done
         echo "2-staged-f64 auto --type f64 --count 8 --transfers --seed $seed"

@@ -60,6 +60,8 @@ TESSERA_SIM_ARCH=17 "$tessera" verify 1 --device sim --shape 2x2x2 >/dev/null 2>
 try "an unknown architecture is refused" grep -q "TESSERA_SIM_ARCH is '17'" "$work/said"
 
 try "the ladder passes with every access checked" "$tessera" verify 'simt_*' --device sim --type f32 --shape 33x31x35 --layout nn
+try "tensor cores copy element by element if asked to, with every access checked" "$tessera" verify 'mma_0[2-7]*' --device sim \
+    --type bf16 --params VEC=1,BM=64,BN=64,WM=32,WN=32,KSTEPS=2 --shape 65x63x35 --layout tn
 try "f32 is rounded to bf16 with every access checked" "$tessera" verify simt_09_tile2d --device sim --type f32 \
     --compute bf16 --shape 33x31x35 --ld-pad 1
 

@@ -22,8 +22,8 @@ typedef struct jit_code {
     int registers; /* of a thread: the most, of several kernels in a file; 0 with PTX, as are the next two */
     int shared_bytes;  /* static */
     int spill_bytes;   /* stores */
-    int serialized;    /* ptxas lets no products of wgmma overlap; 0 if it came from the cache */
-    double compile_ms; /* as well */
+    double compile_ms; /* 0 if it came from the cache */
+    int serialized;    /* ptxas lets no two products of wgmma overlap; 0 as well */
     int from_cache;
 } jit_code;
 
