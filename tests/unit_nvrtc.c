@@ -68,7 +68,6 @@ static const struct {
     {"BM=128,CN=2,STAGES=6,TURN=0", "wgmma_08"},
     {"BM=64,BN=64,STAGES=8,TURN=0", "wgmma_08"},
     {"BM=64,BN=64,STAGES=8,TURN=0,STORE=0", "wgmma_07"},
-    {"CK=8,STAGES=8,STORE=0", "wgmma_09"},
     {"BM=128,CK=2", "wgmma_09"},
     {"STORE=0", "split_01"},
     {"BN=128,STAGES=6", "split_01"},
