@@ -14,8 +14,8 @@
  * they are more than there are registers for.
  *
  * Of the last vector of a row that is read in place only the first elements may be there: load_masked and store_masked
- * take a mask of words of four bytes, whatever the type. Whole vectors go without: a
- * load with a mask takes a multiply-add's place on some CPUs, and such a store a hundred cycles on others. */
+ * take a mask of words of four bytes, whatever the type. Whole vectors go without: a load with a mask takes
+ * a multiply-add's place on some CPUs, and such a store a hundred cycles on others. */
 
 typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
@@ -128,10 +128,10 @@ static void TYPED(multiply)(const micro_call *call) {
     const ELEMENT *a = call->a, *b = call->b;
     const char *next = call->next;
     TYPED(vector) sum[MR * WIDE];
+    /* A is fetched ahead in both loops: its panels follow each other, but hardware stops at the end of a page. */
     TYPED(fetch_c)(call);
     UNROLL
     for (int i = 0; i < MR * WIDE; i++) sum[i] = (TYPED(vector)){0};
-        /* A is fetched ahead: its panels follow each other, but hardware stops at the end of a page. */
 #ifdef FROM_LANES
     for (int64_t p = 0; p < call->depth; p++, a += MR, b += call->b_row, next += call->next_step) {
         __builtin_prefetch(a + 16 * MR);

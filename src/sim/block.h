@@ -50,8 +50,8 @@ typedef struct sim_warp {
 
 /* What is run: the same for all blocks of a launch. */
 typedef struct sim_launch {
-    void (*kernel)(
-        void); /* takes a launch_gemm; if `moves`, a launch_move or launch_moves; if `splits`, a split_arguments */
+    /* Takes a launch_gemm; if `moves` is 1 a launch_move, if it is 2 launch_moves; if `splits`, a split_arguments. */
+    void (*kernel)(void);
     const void *arguments;
     int moves, splits;
     unsigned grid[3];
