@@ -1,19 +1,23 @@
-/* harness.c: runs the tests, one after another in one process, and reports. Promises: the last line of a finished
- * run is "N passed, N failed"; a crash or a hang ends the run with the test's name and a non-zero status. */
+/* harness.c: runs the tests, one after another, in one process or in several that take the next one each, and reports.
+ * Promises: the last line of a finished run is "N passed, N failed"; a crash or a hang ends its process with the test's
+ * name, and the run with a non-zero status. */
 #include "harness.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_TESTS = 512, MAX_MESSAGES = 5 };
-enum { HANG_SECONDS = 300, HANG_SECONDS_OTHER_TIERS = 1800 };
+enum { MAX_TESTS = 512, MAX_MESSAGES = 5, MAX_JOBS = 64 };
+enum { HANG_SECONDS = 1800 };
 static const uint64_t DEFAULT_SEED = 20240229;
 
 typedef struct test_entry {
@@ -199,7 +203,7 @@ static outcome run_one(const test_entry *test) {
     current = test->name;
     current_failures = current_skipped = 0;
     current_rng.state = run_seed ^ hash_name(test->name);
-    alarm(harness_tier() == TIER_DEFAULT ? HANG_SECONDS : HANG_SECONDS_OTHER_TIERS);
+    alarm(HANG_SECONDS);
     double start = harness_now();
     test->run();
     double took = harness_now() - start;
@@ -222,9 +226,46 @@ static int parse_seed(const char *text, uint64_t *seed) {
 }
 
 static int usage(const char *why, const char *what) {
-    fprintf(stderr, "%s%s\nusage: %s [--list] [--seed=N] [--part=I/N] [part of a test's name]...\n", why,
-            what, program);
+    fprintf(stderr, "%s%s\nusage: %s [--list] [--seed=N] [--jobs=N] [part of a test's name]...\n", why, what,
+            program);
     return 1;
+}
+
+/* What the processes of a run share. */
+typedef struct run_state {
+    atomic_int next, counts[3];
+} run_state;
+
+static run_state *share_state(void) {
+    run_state *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (state != MAP_FAILED) return state;
+    fprintf(stderr, "%s: no memory that processes share\n", program);
+    _exit(1);
+}
+
+static void run_tests(run_state *state, const int *chosen, int count) {
+    int at;
+    while ((at = atomic_fetch_add(&state->next, 1)) < count)
+        atomic_fetch_add(&state->counts[run_one(&tests[chosen[at]])], 1);
+}
+
+/* In `jobs` processes. One that dies has failed a test, and the others go on. */
+static void run_side_by_side(run_state *state, const int *chosen, int count, int jobs) {
+    pid_t children[MAX_JOBS];
+    for (int i = 0; i < jobs; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            run_tests(state, chosen, count);
+            exit(0);
+        }
+    }
+    for (int i = 0; i < jobs; i++) {
+        int status = -1;
+        if (children[i] < 0 || waitpid(children[i], &status, 0) < 0 || status != 0) {
+            printf("FAILED: process %d of %d did not come to its end (status %d)\n", i + 1, jobs, status);
+            atomic_fetch_add(&state->counts[FAILED], 1);
+        }
+    }
 }
 
 int main(int argc, char **argv) {
@@ -233,37 +274,37 @@ int main(int argc, char **argv) {
     const char *seed_text = getenv("TESSERA_TEST_SEED");
     if (seed_text && !parse_seed(seed_text, &run_seed))
         return usage("TESSERA_TEST_SEED is not a number: ", seed_text);
-    int list = 0, patterns = 0, part = 1, parts = 1;
+    int list = 0, patterns = 0, jobs = 1;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--list") == 0) {
             list = 1;
         } else if (strncmp(argv[i], "--seed=", 7) == 0) {
             if (!parse_seed(argv[i] + 7, &run_seed)) return usage("not a seed: ", argv[i] + 7);
-        } else if (strncmp(argv[i], "--part=", 7) == 0) {
-            if (sscanf(argv[i] + 7, "%d/%d", &part, &parts) != 2 || part < 1 || part > parts)
-                return usage("not a part, as 1/2: ", argv[i] + 7);
+        } else if (strncmp(argv[i], "--jobs=", 7) == 0) {
+            jobs = atoi(argv[i] + 7);
+            if (jobs < 1 || jobs > MAX_JOBS) return usage("not a number of processes: ", argv[i] + 7);
         } else if (argv[i][0] == '-') {
             return usage("unknown option: ", argv[i]);
         } else {
             argv[1 + patterns++] = argv[i]; /* never ahead of i: the words gather at the front */
         }
     }
+    int chosen[MAX_TESTS], count = 0;
+    for (int i = 0; i < test_count; i++)
+        if (matches(tests[i].name, argv + 1, patterns)) chosen[count++] = i;
+    if (count == 0) return usage("no test's name contains what was asked for: ", patterns ? argv[1] : "");
+    for (int i = 0; list && i < count; i++) puts(tests[chosen[i]].name);
+    if (list) return 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     catch_crashes();
-    if (!list) printf("seed %llu\n", (unsigned long long)run_seed);
-    int ran = 0, counts[3] = {0, 0, 0};
-    for (int i = 0; i < test_count; i++) {
-        if (i % parts != part - 1 || !matches(tests[i].name, argv + 1, patterns)) continue;
-        ran++;
-        if (list)
-            puts(tests[i].name);
-        else
-            counts[run_one(&tests[i])]++;
-    }
-    if (ran == 0) return usage("no test's name contains what was asked for: ", patterns ? argv[1] : "");
-    if (list) return 0;
-    printf("%d passed, %d failed", counts[PASSED], counts[FAILED]);
-    if (counts[SKIPPED]) printf(", %d skipped", counts[SKIPPED]);
+    printf("seed %llu\n", (unsigned long long)run_seed);
+    run_state *state = share_state();
+    if (jobs > 1)
+        run_side_by_side(state, chosen, count, jobs);
+    else
+        run_tests(state, chosen, count);
+    printf("%d passed, %d failed", state->counts[PASSED], state->counts[FAILED]);
+    if (state->counts[SKIPPED]) printf(", %d skipped", state->counts[SKIPPED]);
     printf("\n");
-    return counts[FAILED] != 0;
+    return state->counts[FAILED] != 0;
 }

@@ -41,6 +41,13 @@ none() {
     else pass; fi
 }
 
+# count_cpu: sets $cpu to the seconds that all commands so far have kept processors busy. Where a machine is shared, the
+# clock on the wall says little of a command. Not in a pipe: that is a shell of its own.
+count_cpu() {
+    times >"$work/times"
+    cpu=$(awk 'NR == 2 { gsub(/[ms]/, " "); printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }' "$work/times")
+}
+
 finish() {
     line="$1: $passed passed, $failed failed"
     [ $skipped = 0 ] || line="$line, $skipped skipped"

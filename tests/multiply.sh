@@ -217,6 +217,12 @@ outputs_appear_whole() {
     try 'no file is left' [ "$(ls -A dir2)" = "$(printf 'link\nnew.npy')" ]
 }
 
+# Until the output of $child is mapped: from then on it multiplies.
+wait_for_product() {
+    if [ ! -r /proc/self/maps ]; then sleep 0.3; fi
+    while [ -r /proc/$child/maps ] && ! grep -q /dir3/ /proc/$child/maps; do sleep 0.02; done 2>/dev/null
+}
+
 # Starts a product that takes most of a second or more, sends signals in the midst of it, and waits.
 interrupt() { # status, signals, command before tessera...
     wanted=$1 signals=$2
@@ -224,12 +230,11 @@ interrupt() { # status, signals, command before tessera...
     ran="${*:-} tessera multiply slow.npy slow.npy -o dir3/c.npy; signals $signals"
     "$@" "$tessera" multiply slow.npy slow.npy -o dir3/c.npy --kernel cpu_01_naive --threads 1 >../out 2>../err &
     child=$!
-    pause=0.3
+    wait_for_product
     for signal in $signals; do
-        sleep $pause
-        pause=0.1
         ls -A dir3 >../during
         kill -"$signal" $child
+        sleep 0.1
     done 2>/dev/null
     wait $child 2>/dev/null
     status=$?
@@ -264,7 +269,7 @@ signals_leave_nothing() {
     cp slow.npy cut.npy
     "$tessera" multiply cut.npy slow.npy -o dir3/c.npy --kernel cpu_01_naive --threads 1 >../out 2>../err &
     child=$!
-    sleep 0.3
+    wait_for_product
     : >cut.npy
     wait $child
     status=$?

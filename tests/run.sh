@@ -65,10 +65,13 @@ runner() {
     show "$1"
 }
 
-# both NAME NAME: tests/NAME.sh, or what is below, of two runners that keep one core busy each, side by side.
+# both NAME NAME: two runners that keep one core busy each, side by side: tests/NAME.sh, or what is below.
 alone() {
     case $1 in
     format) measure format sh tests/run.sh format ;;
+    # The CUDA device on a driver that stands in for a GPU.
+    standin) measure standin env TESSERA_DEVICE=cuda TESSERA_LIBRARY_PATH="$BUILD/tests/standin" \
+        TESSERA_CACHE_DIR="$BUILD/tests/standin/cache" "$BUILD/tests/tests" gpu ;;
     *) measure "$1" sh "tests/$1.sh" "$BUILD" ;;
     esac
 }
@@ -78,27 +81,6 @@ both() {
     wait
     show "$1"
     show "$2"
-}
-
-# The unit tests, every other one in a process of its own: most of them keep one core busy.
-units() {
-    "$BUILD/tests/tests" --part=1/2 >"$BUILD/tests/unit-1.log" 2>&1 &
-    "$BUILD/tests/tests" --part=2/2 >"$BUILD/tests/unit-2.log" 2>&1
-    second=$?
-    wait $!
-    first=$?
-    cat "$BUILD/tests/unit-1.log" "$BUILD/tests/unit-2.log"
-    for word in passed failed skipped; do
-        sum=0
-        for log in "$BUILD/tests/unit-1.log" "$BUILD/tests/unit-2.log"; do
-            line=" $(grep -E '[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)"
-            if [ "$line" = " " ]; then echo "$log has no counts"; first=1; fi
-            sum=$((sum + $(count "$line" $word)))
-        done
-        printf '%s%d %s' "$([ $word = passed ] || echo ', ')" $sum $word
-    done
-    echo
-    [ $first -eq 0 ] && [ $second -eq 0 ]
 }
 
 # Each example is a program that checks itself.
@@ -123,13 +105,14 @@ format() {
 }
 
 case "${1-}" in
-units | examples | format) "$1"; exit ;;
+examples | format) "$1"; exit ;;
 '') ;;
-*) echo "usage: sh tests/run.sh [units|examples|format]" >&2; exit 2 ;;
+*) echo "usage: sh tests/run.sh [examples|format]" >&2; exit 2 ;;
 esac
 
 mkdir -p "$BUILD/tests"
-runner unit sh tests/run.sh units
+# Two processes: most of the tests keep one core busy.
+runner unit "$BUILD/tests/tests" --jobs=2
 # The instruction sets below the best one, which the run above used.
 case $(uname -m) in
 aarch64) lesser="neon-i8mm neon-dotprod neon portable" ;;
@@ -142,12 +125,8 @@ for isa in $lesser; do
     fi
 done
 both cli multiply
-runner compare sh tests/compare.sh "$BUILD"
-runner libraries sh tests/libraries.sh "$BUILD"
-# The CUDA device on a driver that stands in for a GPU.
-runner standin env TESSERA_DEVICE=cuda TESSERA_LIBRARY_PATH="$BUILD/tests/standin" \
-    TESSERA_CACHE_DIR="$BUILD/tests/standin/cache" "$BUILD/tests/tests" gpu
-runner cuda sh tests/cuda.sh "$BUILD"
+both compare libraries
+both standin cuda
 both sim counters
 both explain report
 both demo format

@@ -69,8 +69,7 @@ static const struct {
     {"BM=64,BN=64,STAGES=8,TURN=0", "wgmma_08"},
     {"BM=64,BN=64,STAGES=8,TURN=0,STORE=0", "wgmma_07"},
     {"BM=128,CK=2", "wgmma_09"},
-    {"STORE=0", "split_01"},
-    {"BN=128,STAGES=6", "split_01"},
+    {"BN=128,STAGES=6,STORE=0", "split_01"},
     {"BN=64,STAGES=8,CM=1", "split_02"},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], MOST_WORKERS = 8 };
@@ -155,19 +154,20 @@ static int ends_ladder(const kernel_row *row, tess_type in, tess_type out) {
 
 /* Kernels differ little, and architectures of one generation too; compiling takes longer than all other tests. The first
  * and the last rung of a ladder are compiled for every architecture; those for tensor cores in types that differ, and as
- * bf16 or f64 in every order. The rungs between, and those that split f32, are for the first architecture and sm_80; i32, which
- * differs from f32 by one instruction, is for the first alone, without the tiles that f32 gets. The long tier spares
- * nothing. */
+ * bf16 or f64 in every order; the one that takes vectors alone, elsewhere than on the first architecture, as f32. The rungs
+ * between are for the first architecture, and so is i32, which differs from f32 by one instruction, with its own parameters;
+ * those that split f32 are for sm_80 too. The long tier spares nothing. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (harness_tier() == TIER_LONG) return 0;
-    int whole = ends_ladder(row, in, out) && !row->splits, first = architecture == architectures[0];
-    if (!row->tensor && in == TESS_I32) return !first || variants[variant].kernel != NULL;
-    if (!row->tensor) return !first && !whole && architecture != 80;
+    int whole = ends_ladder(row, in, out), first = architecture == architectures[0];
+    if (!row->tensor && in == TESS_I32) return !first || variant > 0;
+    if (row->splits) return !first && architecture != 80;
+    if (!row->tensor) return !first && (!whole || (row->vector_only && in != TESS_F32));
     tess_type usual = in == TESS_F64                                         ? in
                       : architecture < registry_architecture(row, TESS_BF16) ? TESS_F16
                                                                              : TESS_BF16;
     int is_usual = in == usual && out == usual;
-    if (!first) return !is_usual || (!whole && architecture != 80);
+    if (!first) return !is_usual || !whole;
     return variant > 0 ? !whole || !is_usual : !is_usual && (!whole || in == TESS_F16);
 }
 

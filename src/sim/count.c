@@ -17,7 +17,7 @@
 #include "tensor_core.h"
 
 /* k repeats itself after so many elements: a whole number of sectors of any type, times the tiles' depth. */
-enum { PERIOD = 32, PERIODS_BEFORE = 4, ALIGNMENT = 256 };
+enum { PERIOD = 32, PERIODS_BEFORE = 2, ALIGNMENT = 256 };
 
 /* One count under way. */
 typedef struct counting {

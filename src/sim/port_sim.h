@@ -222,8 +222,11 @@ static SIM_UNTRACED unsigned long long sim_meet(unsigned mask, int operation, un
 /* ---- What gcc calls before an access ---- */
 
 #ifdef SIM_TRACED
+/* Most accesses are to the thread's own variables, which are no memory of a GPU: they lie on its stack. */
+#define SIM_IS_OWN(at) (((unsigned long)(at) ^ sim_sp) < SIM_STACK)
 #define SIM_ANNOUNCE(name, kind)                                   \
     SIM_HIDDEN void name(const void *at) {                         \
+        if (SIM_IS_OWN(at)) return;                                \
         sim_here *here = SIM_HERE;                                 \
         here->access(here, at, kind, __builtin_return_address(0)); \
     }
