@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/run.sh: what `make check` runs. One line for each runner, with its counts and seconds; what a runner said
+# tests/run.sh: what `make check` runs, two runners at a time. One line for each, with its counts and seconds; what a runner said
 # is shown if something failed and kept in $BUILD/tests/NAME.log. The last line is the sum.
 #
 # A runner's last line ends in "N passed, N failed[, N skipped]". One that dies, exits non-zero with nothing
@@ -32,55 +32,62 @@ measure() {
     echo "$? $(($(date +%s) - start)) $*" >"$BUILD/tests/$name.ended"
 }
 
-# show NAME: a line for what was measured, and more if something failed.
-show() {
+# judge NAME: $p, $f and $s, what passed, failed and was skipped there, and $problem, what is wrong beside.
+judge() {
     name=$1
     log=$BUILD/tests/$name.log
-    read -r status seconds command <"$BUILD/tests/$name.ended"
+    status=unknown seconds=0 command=
+    [ ! -e "$BUILD/tests/$name.ended" ] || read -r status seconds command <"$BUILD/tests/$name.ended"
     line=" $(grep -E '[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)"
     p=$(count "$line" passed)
     f=$(count "$line" failed)
     s=$(count "$line" skipped)
     problem=
-    if [ "$line" = " " ]; then problem="it printed no counts (exit code $status)"; f=1
+    if [ $status = unknown ]; then problem="it did not come to its end"; f=1
+    elif [ "$line" = " " ]; then problem="it printed no counts (exit code $status)"; f=1
     elif [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then problem="exit code $status though nothing failed"; f=1
     elif [ "$status" -eq 0 ] && [ "$f" -ne 0 ]; then problem="exit code 0 though something failed"; fi
-    passed=$((passed + p))
-    failed=$((failed + f))
-    skipped=$((skipped + s))
+}
+
+# show NAME: a line for what was measured, and more if something failed; all of it at once, as two may be shown.
+show() {
+    judge "$1"
     tail=
     [ "$s" -eq 0 ] || tail=", $s skipped"
-    printf '%-10s %6d passed, %d failed%s  (%d s)\n' "$name" "$p" "$f" "$tail" "$seconds"
-    grep -E '^ *skip' "$log" | sed 's/^/    /'
-    if [ "$f" -ne 0 ]; then
-        [ -z "$problem" ] || echo "    $name: $problem"
-        excerpt "$log" | sed 's/^/    /'
-        echo "    all of it: $log; again: $command"
-    fi
+    {
+        printf '%-10s %6d passed, %d failed%s  (%d s)\n' "$name" "$p" "$f" "$tail" "$seconds"
+        grep -E '^ *skip' "$log" | sed 's/^/    /'
+        if [ "$f" -ne 0 ]; then
+            [ -z "$problem" ] || echo "    $name: $problem"
+            excerpt "$log" | sed 's/^/    /'
+            echo "    all of it: $log; again: $command"
+        fi
+    } >"$BUILD/tests/$name.shown"
+    cat "$BUILD/tests/$name.shown"
 }
 
-# runner NAME COMMAND...
-runner() {
-    measure "$@"
-    show "$1"
-}
-
-# both NAME NAME: two runners that keep one core busy each, side by side: tests/NAME.sh, or what is below.
-alone() {
+# run NAME: what is below, or tests/NAME.sh.
+run() {
+    tests=$BUILD/tests/tests
     case $1 in
-    format) measure format sh tests/run.sh format ;;
+    # Two processes: most of the tests keep one core busy.
+    unit) measure unit "$tests" --jobs=2 ;;
+    # An instruction set below the best one.
+    avx2 | neon* | portable) measure "$1" env TESSERA_CPU_ISA="$1" TESSERA_TEST_SHORT=1 "$tests" gemm ;;
     # The CUDA device on a driver that stands in for a GPU.
     standin) measure standin env TESSERA_DEVICE=cuda TESSERA_LIBRARY_PATH="$BUILD/tests/standin" \
-        TESSERA_CACHE_DIR="$BUILD/tests/standin/cache" "$BUILD/tests/tests" gpu ;;
+        TESSERA_CACHE_DIR="$BUILD/tests/standin/cache" "$tests" gpu ;;
+    examples | format) measure "$1" sh tests/run.sh "$1" ;;
     *) measure "$1" sh "tests/$1.sh" "$BUILD" ;;
     esac
-}
-both() {
-    alone "$1" &
-    alone "$2"
-    wait
     show "$1"
-    show "$2"
+}
+
+# take NAME...: runs those that nobody else has taken.
+take() {
+    for name; do
+        if mkdir "$BUILD/tests/$name.taken" 2>/dev/null; then run "$name"; fi
+    done
 }
 
 # Each example is a program that checks itself.
@@ -110,31 +117,37 @@ examples | format) "$1"; exit ;;
 *) echo "usage: sh tests/run.sh [examples|format]" >&2; exit 2 ;;
 esac
 
+# The best instruction set is that of the unit tests; these are the others that this machine has.
+lesser() {
+    case $(uname -m) in
+    aarch64) set -- neon-i8mm neon-dotprod neon portable ;;
+    x86_64) set -- avx2 portable ;;
+    *) set -- ;;
+    esac
+    for isa; do
+        TESSERA_CPU_ISA=$isa "$BUILD/tessera" bench 1 --sizes 4 --peer none >/dev/null 2>&1 && echo "$isa"
+    done
+}
+
 mkdir -p "$BUILD/tests"
-# Two processes: most of the tests keep one core busy.
-runner unit "$BUILD/tests/tests" --jobs=2
-# The instruction sets below the best one, which the run above used.
-case $(uname -m) in
-aarch64) lesser="neon-i8mm neon-dotprod neon portable" ;;
-x86_64) lesser="avx2 portable" ;;
-*) lesser= ;;
-esac
-for isa in $lesser; do
-    if TESSERA_CPU_ISA=$isa "$BUILD/tessera" bench 1 --sizes 4 --peer none >/dev/null 2>&1; then
-        runner "$isa" env TESSERA_CPU_ISA="$isa" TESSERA_TEST_SHORT=1 "$BUILD/tests/tests" gemm
-    fi
+rm -rf "$BUILD"/tests/*.taken "$BUILD"/tests/*.ended
+# Most keep one core busy: two at a time, the longest first.
+beside="sim report explain counters standin cli demo multiply format cuda $(lesser) compare libraries"
+after="examples symbols header install docs"
+run unit
+take $beside &
+trap 'kill $! 2>/dev/null; exit 130' INT TERM
+take $beside
+wait
+trap - INT TERM
+take $after
+for name in unit $beside $after; do
+    judge "$name"
+    [ $status != unknown ] || show "$name"
+    passed=$((passed + p))
+    failed=$((failed + f))
+    skipped=$((skipped + s))
 done
-both cli multiply
-both compare libraries
-both standin cuda
-both sim counters
-both explain report
-both demo format
-runner examples sh tests/run.sh examples
-runner symbols sh tests/symbols.sh
-runner header sh tests/header.sh
-runner install sh tests/install.sh
-runner docs sh tests/docs.sh
 
 line="$passed passed, $failed failed"
 [ $skipped -eq 0 ] || line="$line, $skipped skipped"
