@@ -39,13 +39,13 @@ static problem_spec spec_of(int shape, const type_pair *types, int turn) {
     return spec;
 }
 
-/* All shapes, or every `step`-th. Returns how many the kernel took. */
+/* All shapes, or every `step`-th, but one at least. Returns how many the kernel took. */
 static int try_type(tess_context *ctx, const tess_kernel_info *info, const type_pair *types, int step,
                     int turn) {
     tess_options options = {.kernel = info->name};
     if (strncmp(info->name, "mma", 3) == 0 && types->in == TESS_F32) options.compute = TESS_COMPUTE_TF32;
     int taken = 0;
-    for (int shape = turn % step; shape < SHAPES; shape += step, turn++) {
+    for (int shape = turn % (step < SHAPES ? step : SHAPES); shape < SHAPES; shape += step, turn++) {
         problem_spec spec = spec_of(shape, types, turn);
         problem p;
         problem_make(&p, &spec, test_random());
@@ -107,7 +107,8 @@ static void try_ladder(const char *device, int step) {
             if (!type_is_listed(info.types, type_pairs[t].name)) continue;
             int apart = shapes_apart(&info) * step;
             int taken = try_type(ctx, &info, &type_pairs[t], apart, turn++);
-            CHECK(taken > 0 || apart > 1, "%s took no product of %s", info.name, type_pairs[t].name);
+            CHECK(taken > 0 || strncmp(info.name, "vector", 6) == 0, "%s took no product of %s", info.name,
+                  type_pairs[t].name);
         }
     }
     tess_close(ctx);
