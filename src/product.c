@@ -3,22 +3,9 @@
 
 #include <string.h>
 
+#include "moves.h"
 #include "numeric.h"
 #include "slices.h"
-
-/* The shape of move.cu's kernels: 64×4 threads do a tile of 64×64. */
-enum { MOVE_EDGE = 64, MOVE_LINES = 4 };
-static const launch_shape move_shape = {.block_x = MOVE_EDGE,
-                                        .block_y = MOVE_LINES,
-                                        .tile_rows = MOVE_EDGE,
-                                        .tile_cols = MOVE_EDGE,
-                                        .products = 1,
-                                        .cluster = 1};
-/* That of move_lines: a warp does a line, in pieces of 16 bytes. */
-enum { LINE_THREADS = 256, LINE_WARPS = LINE_THREADS / 32, PIECE = 16 };
-static const launch_shape line_shape = {.block_x = LINE_THREADS, .block_y = 1, .cluster = 1};
-/* The largest grid in y and z, and the most columns of one move; lines and elements of a line of move_lines. */
-enum { MOST_GRID = 65535, MOST_COLS = 1 << 30, MOST_LINES = 1 << 30, MOST_LINE = 1 << 27 };
 
 /* ---- Plans ---- */
 
@@ -189,160 +176,11 @@ tess_status product_prepare(plan *decided, sentence *why) {
     return TESS_OK;
 }
 
-/* ---- Moves ---- */
-
-/* A matrix where it lies, with the others of its batch. Strides are in elements of `type`. */
-typedef struct placed {
-    char *data;
-    tess_type type;
-    int64_t row, col, batch;
-} placed;
+/* ---- Products ---- */
 
 static int64_t least(int64_t x, int64_t y) {
     return x < y ? x : y;
 }
-
-static char *element(const placed *m, int64_t index, int64_t row, int64_t col) {
-    return m->data + (index * m->batch + row * m->row + col * m->col) * numeric_size(m->type);
-}
-
-static placed turned(placed m) {
-    return (placed){m.data, m.type, m.col, m.row, m.batch};
-}
-
-/* What a move does beside moving. */
-typedef enum move_kind {
-    MOVE_BITS,
-    MOVE_TURNED, /* to lines of the workspace, which begin at multiples of 16 bytes and are filled up to such */
-    MOVE_ROUNDED, /* f32 to the type of the copy, or to TF32, and as above */
-    MOVE_ALIGNED  /* as above, from lines that lie as they will */
-} move_kind;
-
-/* A move, as far as it is the same for all its launches. */
-typedef struct moving {
-    placed from, to;
-    int64_t rows, cols, count;
-    int64_t rows_most, cols_most; /* of a launch */
-    int64_t rows_to, cols_to;     /* of what is written */
-    int by_lines;                 /* it is move_lines, whose rows are lines */
-    product_launch launch;
-} moving;
-
-/* Elements are moved as bits, and any type of their size will do; unless they are f32 that is rounded. */
-static void set_types(product_launch *launch, tess_type from, tess_type to, move_kind kind) {
-    static const tess_type types[] = {TESS_I8, TESS_F16, TESS_F32, TESS_F64};
-    int64_t size = numeric_size(to);
-    if (kind == MOVE_ROUNDED) {
-        launch->entry = to == TESS_F32 ? "round_tf32" : "round_bf16";
-        launch->in = to, launch->out = launch->from = from;
-        return;
-    }
-    launch->entry = "move_strided";
-    launch->in = launch->from = types[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3];
-    launch->out = launch->in == TESS_I8 ? TESS_I32 : launch->in;
-}
-
-/* A matrix that lies in columns is turned. */
-static void use_lines(moving *m) {
-    if (m->to.col != 1) {
-        int64_t rows = m->rows;
-        m->from = turned(m->from), m->to = turned(m->to);
-        m->rows = m->cols, m->cols = rows;
-    }
-    m->by_lines = 1;
-    m->rows_to = m->rows, m->cols_to = m->cols; /* it fills up whole pieces by itself */
-    m->launch.entry = "move_lines";
-    m->launch.moves = 2;
-    m->launch.shape = line_shape;
-    m->cols_most = MOST_LINE;
-    m->rows_most = MOST_LINES;
-}
-
-/* Where lines end at the last element of a move, they are filled up to whole pieces. */
-static void fill_lines(moving *m) {
-    int64_t unit = PIECE / numeric_size(m->to.type);
-    int64_t *end = m->to.col == 1 ? &m->cols_to : &m->rows_to;
-    *end = (*end + unit - 1) / unit * unit;
-}
-
-/* The part that begins at (row, col) of product `index`, as far as one grid goes. */
-static launch_move move_part(const moving *m, int64_t index, int64_t row, int64_t col) {
-    return (launch_move){element(&m->from, index, row, col),
-                         element(&m->to, index, row, col),
-                         (int32_t)least(m->rows - row, m->rows_most),
-                         (int32_t)least(m->cols - col, m->cols_most),
-                         (int32_t)least(m->rows_to - row, m->rows_most),
-                         (int32_t)least(m->cols_to - col, m->cols_most),
-                         m->from.row,
-                         m->from.col,
-                         m->to.row,
-                         m->to.col,
-                         m->from.batch,
-                         m->to.batch};
-}
-
-/* Launches the part, or (`count` is 2, of move_lines) that of another matrix beside it. */
-static tess_status launch_parts(const product_target *target, moving *m, launch_moves parts, int count,
-                                int64_t products, sentence *why) {
-    product_launch *launch = &m->launch;
-    const launch_move *first = &parts.of[0], *second = &parts.of[1];
-    launch->arguments = &parts;
-    if (m->by_lines) {
-        int64_t lines = count == 2 && second->rows > first->rows ? second->rows : first->rows;
-        launch->grid[0] = (unsigned)((lines + LINE_WARPS - 1) / LINE_WARPS);
-        launch->grid[1] = (unsigned)count;
-    } else {
-        launch->grid[0] = (unsigned)((first->cols_to + MOVE_EDGE - 1) / MOVE_EDGE);
-        launch->grid[1] = (unsigned)((first->rows_to + MOVE_EDGE - 1) / MOVE_EDGE);
-    }
-    launch->grid[2] = (unsigned)products;
-    return target->launch(target->self, launch, why);
-}
-
-static moving moving_of(const product_target *target, placed from, placed to, int64_t rows, int64_t cols,
-                        int64_t count, move_kind kind) {
-    moving m = {.from = from,
-                .to = to,
-                .rows = rows,
-                .cols = cols,
-                .count = to.batch == 0 ? 1 : count, /* one matrix for all products: one copy */
-                .rows_most = (int64_t)MOST_GRID * MOVE_EDGE,
-                .cols_most = MOST_COLS,
-                .rows_to = rows,
-                .cols_to = cols,
-                .launch = {.shape = move_shape, .moves = 1}};
-    set_types(&m.launch, from.type, to.type, kind);
-    if (kind != MOVE_BITS) fill_lines(&m);
-    if (kind == MOVE_ALIGNED && target->by_pieces) use_lines(&m);
-    return m;
-}
-
-static tess_status run_move(const product_target *target, moving m, sentence *why) {
-    for (int64_t index = 0; index < m.count; index += MOST_GRID)
-        for (int64_t row = 0; row < m.rows; row += m.rows_most)
-            for (int64_t col = 0; col < m.cols; col += m.cols_most) {
-                launch_moves part = {{move_part(&m, index, row, col)}};
-                TRY(launch_parts(target, &m, part, 1, least(m.count - index, MOST_GRID), why));
-            }
-    return TESS_OK;
-}
-
-/* Whether one launch of move_lines can do it. */
-static int is_one_launch(const moving *m) {
-    return m->by_lines && m->count <= MOST_GRID && m->rows <= m->rows_most && m->cols <= m->cols_most;
-}
-
-/* Two matrices, by one launch if that can be: small ones are copied in the time that a launch takes. */
-static tess_status run_two_moves(const product_target *target, moving a, moving b, sentence *why) {
-    if (is_one_launch(&a) && is_one_launch(&b) && a.count == b.count) {
-        launch_moves parts = {{move_part(&a, 0, 0, 0), move_part(&b, 0, 0, 0)}};
-        return launch_parts(target, &a, parts, 2, a.count, why);
-    }
-    TRY(run_move(target, a, why));
-    return run_move(target, b, why);
-}
-
-/* ---- Products ---- */
 
 /* A, B and C as the kernel sees them: turned if the route says so. */
 typedef struct operand_places {
@@ -353,7 +191,8 @@ static operand_places places_of(const problem *what, const operands *data, int s
     placed a = {(char *)(uintptr_t)data->a, what->in, what->a_row, what->a_col, what->batch.stride_a};
     placed b = {(char *)(uintptr_t)data->b, what->in, what->b_row, what->b_col, what->batch.stride_b};
     placed c = {data->c, what->out, what->c_row, what->c_col, what->batch.stride_c};
-    return swapped ? (operand_places){turned(b), turned(a), turned(c)} : (operand_places){a, b, c};
+    return swapped ? (operand_places){moves_turned(b), moves_turned(a), moves_turned(c)}
+                   : (operand_places){a, b, c};
 }
 
 static move_kind kind_of(const route *way, const route_part *part) {
@@ -369,17 +208,17 @@ static tess_status copy_in(const product_target *target, const route *way, const
     placed a = {workspace + way->a.at, p->in, p->a_row, p->a_col, p->batch.stride_a};
     placed b = {workspace + way->b.at, p->in, p->b_row, p->b_col, p->batch.stride_b};
     placed c = {workspace + way->c.at, p->out, p->c_row, p->c_col, p->batch.stride_c};
-    moving of_a = moving_of(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a)),
-           of_b = moving_of(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b));
+    moving of_a = moves_of(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a)),
+           of_b = moves_of(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b));
     if (way->a.copied && way->b.copied)
-        TRY(run_two_moves(target, of_a, of_b, why));
+        TRY(moves_run_two(target, of_a, of_b, why));
     else if (way->a.copied || way->b.copied)
-        TRY(run_move(target, way->a.copied ? of_a : of_b, why));
+        TRY(moves_run(target, way->a.copied ? of_a : of_b, why));
     if (way->a.copied) run->a = a.data;
     if (way->b.copied) run->b = b.data;
     if (way->c.copied) {
         if (run->beta != 0)
-            TRY(run_move(target, moving_of(target, from->c, c, p->m, p->n, count, MOVE_BITS), why));
+            TRY(moves_run(target, moves_of(target, from->c, c, p->m, p->n, count, MOVE_BITS), why));
         run->c = c.data;
     }
     return TESS_OK;
@@ -390,7 +229,7 @@ static tess_status copy_out(const product_target *target, const route *way, cons
     const problem *p = &way->run;
     if (!way->c.copied) return TESS_OK;
     placed result = {run->c, p->out, p->c_row, p->c_col, p->batch.stride_c};
-    return run_move(target, moving_of(target, result, to->c, p->m, p->n, p->batch.count, MOVE_BITS), why);
+    return moves_run(target, moves_of(target, result, to->c, p->m, p->n, p->batch.count, MOVE_BITS), why);
 }
 
 /* What only the addresses tell: VEC, CVEC and STORE as far as they allow them. Matrices that came from the host may also
@@ -502,7 +341,10 @@ tess_status product_run(const product_target *target, const plan *decided, const
 
 tess_status product_scale(const product_target *target, const problem *what, const operands *data,
                           sentence *why) {
-    product_launch launch = {.entry = "scale_strided", .in = what->in, .out = what->out, .shape = move_shape};
+    product_launch launch = {.entry = "scale_strided",
+                             .in = what->in,
+                             .out = what->out,
+                             .shape = moves_shape};
     problem only_c = *what;
     only_c.k = only_c.a_row = only_c.b_col = only_c.batch.stride_a = only_c.batch.stride_b = 0;
     operands scaled = {.a = data->c, .b = data->c, .c = data->c, .beta = data->beta};
