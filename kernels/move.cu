@@ -145,6 +145,7 @@ KERNEL(EDGE *LINES) round_tf32(move v) {
 KERNEL(EDGE *LINES) scale_strided(gemm whole) {
     gemm g = begin(whole);
     int by_rows = rows_are_closer(g.ldc, g.c_step);
+    await_last_kernel();
     for (int line = threadIdx.y; line < EDGE; line += LINES) {
         int row = blockIdx.y * EDGE + (by_rows ? threadIdx.x : line);
         int col = blockIdx.x * EDGE + (by_rows ? line : threadIdx.x);

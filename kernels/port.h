@@ -6,7 +6,8 @@
  *   KERNEL(threads), DEVICE             before a kernel (KERNEL2: and its least blocks per multiprocessor); before a
  *                                       function it uses
  *   LOAD(x), FMA(a, b, c)               in_t to acc_t; a*b + c rounded once (integers wrap; so do TIMES and PLUS)
- *   gemm                                the product; begin(g) gives that of this block's batch index
+ *   gemm                                the product; begin(g) gives that of this block's batch index, begin_share(g) with
+ *                                       the k of a last one
  *   store(g, row, col, sum)             C[row][col] = alpha*sum + beta*C[row][col]
  *   VECTOR_TYPE(name, element, count)   a type that is moved by one instruction
  *   cp_async, cp_commit, cp_wait        copies from global to shared memory that run beside the arithmetic (cp_async_first:
@@ -37,7 +38,10 @@ typedef float acc_t, out_t;
 #elif defined(TYPE_I8_I32)
 typedef signed char in_t;
 typedef int acc_t, out_t;
-#else /* TYPE_F32 */
+#elif defined(TYPE_F32_F16) || defined(TYPE_F32_BF16) /* of add.cu alone: from sums to C */
+typedef float in_t, acc_t;
+typedef unsigned short out_t;
+#else                                                 /* TYPE_F32 */
 typedef float in_t, acc_t, out_t;
 #endif
 
@@ -56,6 +60,7 @@ typedef struct gemm {
         acc_t value;
         double room;
     } alpha, beta;
+    int k_last; /* of the last product, where that has less */
 } gemm;
 
 /* A strided copy: to[i*to_row + j*to_col] = from[i*from_row + j*from_col]. What the copy has beyond the matrix is zeros. */
@@ -183,10 +188,10 @@ DEVICE unsigned to_bf16(float value) {
     return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 }
 
-#if defined(TYPE_F16)
+#if defined(TYPE_F16) || defined(TYPE_F32_F16)
 #define FROM_OUT(x) from_f16(x)
 #define TO_OUT(x)   ((out_t)to_f16(x))
-#elif defined(TYPE_BF16)
+#elif defined(TYPE_BF16) || defined(TYPE_F32_BF16)
 #define FROM_OUT(x) float_of_bits((unsigned)(x) << 16)
 #define TO_OUT(x)   ((out_t)to_bf16(x))
 #else
@@ -210,6 +215,12 @@ DEVICE gemm begin(gemm g) {
     g.b += blockIdx.z * g.batch_b;
     g.c += blockIdx.z * g.batch_c;
     return g;
+}
+
+/* For kernels that take shares of k, of which the last may have less. */
+DEVICE gemm begin_share(gemm g) {
+    if (blockIdx.z + 1 == g.count) g.k = g.k_last;
+    return begin(g);
 }
 
 /* What C[row][col] becomes. C is not read where beta is 0: it may hold anything. */

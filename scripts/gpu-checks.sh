@@ -95,6 +95,8 @@ verify_list() {
             simt_15_split:BM=64,SPLIT=4,BK=16,ROWS=1,STAGES=3 simt_15_split:BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=2,STAGES=3; do
             echo "4-$variant ${variant%%:*} --params ${variant#*:} --type f32 --count 8 --max-size 400 --seed $seed"
         done
+        echo "4-shares auto --type f32,f64,bf16,f16:f32,i8 --count 1 --alpha 2 --beta 1 --batch 1 --shape 40x24x20003,33x31x16387,128x256x8192,300x300x3000 --seed $seed"
+        echo "4-shares-strict auto --type f32 --compute f32-strict --count 1 --alpha 2 --beta 1 --batch 1 --shape 40x24x20003,512x512x8192,300x300x3000 --seed $seed"
         echo "5-rest auto --type f32 --compute f32-strict --alpha 2 --beta 1 --batch 1 --shape 4226x256x100,128x8452x100,4225x255x101 --seed $seed"
     fi
     if has_family mma; then
@@ -171,7 +173,8 @@ run_random() {
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 
-# sanitize TOOL: short products of every kernel. Shapes are whole tiles, ragged ones and a single column.
+# sanitize TOOL: short products of every kernel. Shapes are whole tiles, ragged ones and a single column. Then a k that is
+# shared, with a remainder.
 sanitize() (
     set -f # the patterns are the command's
     # shellcheck disable=SC2046,SC2086
@@ -179,6 +182,8 @@ sanitize() (
         --type $types,bf16,i8 --shape 128x128x16,129x131x33,70x1x50 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet \
         >"$scratch/$1" 2>&1
     status=$?
+    "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify auto --device "$device" --type f32,f64,bf16 \
+        --shape 33x31x8209 --count 1 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
     {
         echo "compute-sanitizer --tool $1, $families: exit status $status"
         grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|Error:|Warning:' "$scratch/$1" | sort | uniq -c | head -n 20

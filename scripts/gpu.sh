@@ -14,9 +14,9 @@
 #   f64          f64.csv: what the planner takes for f64, small products, squares and odd shapes, beside cuBLAS
 #   mma          ladder-mma.csv: the ladder on tensor cores, in the types they have
 #   tensor       tensor.csv: wgmma's ladder, and the planner's choice in all types, orders and awkward shapes; Hopper only
-#   small        small.csv: small, thin and unaligned products on tensor cores, as the planner takes them; Hopper only
+#   small        small.csv: small, thin, deep and unaligned products on tensor cores, as the planner takes them; Hopper only
 #   accurate     fp32-accurate.csv: f32 by parts on tensor cores beside cuBLAS's SGEMM, and accuracy.csv: the errors of both; Hopper only
-#   accurate_shapes  accurate-shapes.csv: the planner's f32 beside f32-strict on the shapes of bench/shapes; Hopper only
+#   accurate_shapes  accurate-shapes.csv: the planner's f32 and f32-strict on the shapes of bench/shapes, beside cuBLAS; Hopper only
 #   tile         tile.csv: the tiles 16 and 32 of the kernels that have one
 #   documents    documents.csv: the experiments of docs/LADDER.md, at the sizes and tiles they were published with
 #   transfers    transfers.csv: products from host memory, with their copies
@@ -159,6 +159,7 @@ run_f64() {
     climb --sizes 3000,4095,4096 --shape 4097x4099x4101 --no-verify
     climb --sizes 8192 --no-verify --samples 5
     for layout in nt tn tt; do climb --sizes 512,4096 --layout $layout --no-verify; done
+    for file in deep-k skinny; do climb --shapes $file --no-verify; done
     # How long a single call takes there.
     bench 0 --type f64 --sizes 32,64,128,256,512,1000,1024 --no-verify --min-time 0 --samples 3 --csv "$out/f64.csv" --append || bad=1
     return $bad
@@ -284,6 +285,9 @@ auto --type bf16 --shape 16x16x16x1000,32x32x32x1000,64x64x64x1000 --no-verify
 auto --type i8 --layout nt --sizes 64,256,512 --shape 16x4096x4096 --no-verify
 auto --type f32 --compute tf32 --sizes 33,64,256 --shape 16x4096x4096 --no-verify
 auto --type bf16 --sizes 2001,4095,4097 --no-verify
+auto --type bf16 --shapes deep-k --no-verify
+auto --type bf16 --shapes skinny --no-verify
+auto --type i8 --layout nt --shapes deep-k --no-verify
 CASES
 }
 run_small() {
@@ -331,7 +335,7 @@ run_accurate() {
     { cat "$scratch/most.csv"; grep ',65536,' "$scratch/longest.csv"; grep '^split' "$scratch/named.csv"; } >"$out/accuracy.csv"
     return $bad
 }
-# The same shapes twice, by the planner and by multiply-adds alone.
+# The same shapes twice, by the planner and by multiply-adds alone, beside cuBLAS.
 run_accurate_shapes() {
     if ! is_hopper; then
         echo "skipped      accurate_shapes: it is for sm_90"
@@ -341,7 +345,7 @@ run_accurate_shapes() {
     rm -f "$out/accurate-shapes.csv"
     for file in square llm skinny deep-k odd batched; do
         for mode in f32 f32-strict; do
-            bench auto --shapes $file --compute $mode --peer none --mode burst --samples 7 --no-verify \
+            bench auto --shapes $file --compute $mode --peer cublas --mode burst --samples 7 --no-verify \
                 --csv "$out/accurate-shapes.csv" --append || bad=1
         done
     done

@@ -58,6 +58,8 @@ typedef struct plan {
     char route[256]; /* what happens to views the kernel does not take as they are; "": nothing */
     int less_exact;  /* what the problem's compute mode allows beyond f32 is made use of */
     plan_rest rest;
+    int64_t
+        share; /* of k, that a product of its own has: their sums are added up afterwards (product.h); 0: all */
     int shares_nothing;               /* a run changes nothing of the device: several may run it at once */
     struct tess_operand *prepared[2]; /* A and B, if they are */
 } plan;
@@ -68,11 +70,13 @@ typedef struct choice {
     const char *kernel, *params, *reason;
 } choice;
 
-/* What it would run for the rest of C, if that is better computed apart; kernel NULL: there is no rest. */
-typedef struct choice_rest {
+/* How it would cut the product. The rest of C, if that is better computed apart; kernel NULL: there is no rest. Or shares of
+ * k, as in a plan. */
+typedef struct choice_cut {
     const char *kernel, *params;
     int64_t rows, cols; /* that come before the rest, as in plan_rest */
-} choice_rest;
+    int64_t share;
+} choice_cut;
 
 typedef struct device device;
 
@@ -96,8 +100,8 @@ typedef struct device_ops {
     tess_status (*set_threads)(device *self, int threads, sentence *why);
     int (*threads)(const device *self);
 
-    /* `rest` comes without a kernel. */
-    choice (*choose)(const device *self, const problem *what, choice_rest *rest);
+    /* `cut` comes as zeros. */
+    choice (*choose)(const device *self, const problem *what, choice_cut *cut);
     /* Completes the parameters, or refuses what the kernel cannot do. Allocates nothing, runs nothing. */
     tess_status (*prepare)(const device *self, plan *decided, sentence *why);
     /* C = alpha*A*B + beta*C with k ≥ 1 and alpha ≠ 0. Whatever can fail does so before C is written. */

@@ -144,16 +144,18 @@ tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix
     out->what = problem_of(A, B, C, batch, options->compute);
     out->what.bytes_a = bytes[0], out->what.bytes_b = bytes[1], out->what.bytes_c = bytes[2];
     choice chosen = {options->kernel, NULL, "it was asked for by name"};
-    choice_rest rest = {NULL, NULL, 0, 0};
-    if (!options->kernel) chosen = dev->ops->choose(dev, &out->what, &rest);
+    choice_cut cut = {.share = 0};
+    if (!options->kernel) chosen = dev->ops->choose(dev, &out->what, &cut);
     if (!chosen.kernel) return status_fail(why, TESS_ERROR_TYPE, "%s", chosen.reason);
     out->reason = chosen.reason;
     TRY(set_kernel(dev, chosen.kernel, options->params ? options->params : chosen.params, &out->kernel,
                    out->params, why));
-    if (rest.kernel && !options->params) { /* with other tiles than were chosen C would be cut elsewhere */
-        TRY(set_kernel(dev, rest.kernel, rest.params, &out->rest.kernel, out->rest.params, why));
-        out->rest.rows = rest.rows, out->rest.cols = rest.cols;
+    if (options->params) cut = (choice_cut){.share = 0}; /* with other tiles it would be cut elsewhere */
+    if (cut.kernel) {
+        TRY(set_kernel(dev, cut.kernel, cut.params, &out->rest.kernel, out->rest.params, why));
+        out->rest.rows = cut.rows, out->rest.cols = cut.cols;
     }
+    out->share = cut.share;
     return dev->ops->prepare(dev, out, why);
 }
 
@@ -180,16 +182,27 @@ static void describe_rest(const plan *decided, char *text, size_t size) {
              by_rows ? "rows" : "columns", rest->kernel->info.name, params);
 }
 
+/* What becomes of k, if it is shared. */
+static void describe_shares(const plan *decided, char *text, size_t size) {
+    int64_t count = decided->share > 0 ? (decided->what.k + decided->share - 1) / decided->share : 0;
+    text[0] = '\0';
+    if (count > 0)
+        snprintf(text, size, "; k is shared among %" PRId64 " products of %" PRId64 ", whose sums are added",
+                 count, decided->share);
+}
+
 void plan_describe(const plan *decided, const char *device_name, const char *instead, char *text,
                    size_t size) {
     const problem *what = &decided->what;
-    char a[64], b[64], c[64], batch[32] = "", params[192], threads[32] = "", note[96] = "", rest[320];
+    char a[64], b[64], c[64], batch[32] = "", params[192], threads[32] = "", note[96] = "", rest[320],
+                              shares[96];
     describe_layout(what->a_row, what->a_col, a, sizeof a);
     describe_layout(what->b_row, what->b_col, b, sizeof b);
     describe_layout(what->c_row, what->c_col, c, sizeof c);
     if (what->batch.count != 1) snprintf(batch, sizeof batch, ", %" PRId64 " times", what->batch.count);
     registry_print_params(decided->kernel, decided->params, params, sizeof params);
     describe_rest(decided, rest, sizeof rest);
+    describe_shares(decided, shares, sizeof shares);
     if (!decided->less_exact && (what->compute == TESS_COMPUTE_TF32 || what->compute == TESS_COMPUTE_BF16))
         snprintf(note, sizeof note, "; less exact arithmetic was allowed, but it computes in f32");
     if (decided->threads > 0)
@@ -197,9 +210,9 @@ void plan_describe(const plan *decided, const char *device_name, const char *ins
                  decided->threads == 1 ? "" : "s");
     snprintf(text, size,
              "%s%s%s on %s%s for %s×%s→%s, %" PRId64 "×%" PRId64 "×%" PRId64
-             "%s (A %s, B %s, C %s), because %s%s%s%s%s%s%s",
+             "%s (A %s, B %s, C %s), because %s%s%s%s%s%s%s%s",
              decided->kernel->info.name, params[0] ? " " : "", params, device_name, threads,
              tess_type_name(what->in), tess_type_name(what->in), tess_type_name(what->out), what->m, what->n,
-             what->k, batch, a, b, c, decided->reason, rest, decided->route[0] ? "; " : "", decided->route,
-             note, instead ? "; no GPU is used: " : "", instead ? instead : "");
+             what->k, batch, a, b, c, decided->reason, rest, shares, decided->route[0] ? "; " : "",
+             decided->route, note, instead ? "; no GPU is used: " : "", instead ? instead : "");
 }

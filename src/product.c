@@ -130,8 +130,45 @@ static tess_status check_types(const problem *what, const kernel_row *kernel, se
     return TESS_OK;
 }
 
+/* From a row of the sums of a share to the next: lines begin at multiples of 16 bytes. */
+static int64_t sums_row(const problem *run) {
+    int64_t unit = 16 / numeric_size(run->acc);
+    return (run->n + unit - 1) / unit * unit;
+}
+
+/* Whole shares, and the one that is left, if any. */
+static int64_t count_shares(const problem *run, int64_t share) {
+    return (run->k + share - 1) / share;
+}
+
+/* Those that one launch does: all, if the kernel takes a last one that has less. */
+static problem shares_at_once(const plan *decided, problem run) {
+    int64_t share = decided->share,
+            count = decided->kernel->uneven ? count_shares(&run, share) : run.k / share;
+    run.batch = (tess_batch){count, share * run.a_col, share * run.b_row, run.m * sums_row(&run)};
+    run.k = share;
+    run.out = run.acc;
+    run.c_row = sums_row(&run), run.c_col = 1;
+    return run;
+}
+
+/* Where the sums begin: behind what is copied, or split in parts. */
+static int64_t sums_at(const plan *decided, const route *way) {
+    problem shares = shares_at_once(decided, way->run);
+    int64_t before = decided->kernel->splits ? slices_workspace(&shares, NULL, 1) : way->workspace;
+    return (before + 255) / 256 * 256;
+}
+
+static int64_t whole_workspace(const plan *decided, const route *way) {
+    const problem *run = &way->run;
+    if (decided->share == 0) return way->workspace;
+    return sums_at(decided, way) +
+           count_shares(run, decided->share) * run->m * sums_row(run) * numeric_size(run->acc);
+}
+
 problem product_first(const plan *decided, const route *way) {
     problem run = way->run;
+    if (decided->share > 0) return shares_at_once(decided, run);
     if (!decided->rest.kernel) return run;
     run.m = way->swapped ? decided->rest.cols : decided->rest.rows;
     run.n = way->swapped ? decided->rest.rows : decided->rest.cols;
@@ -171,7 +208,7 @@ tess_status product_prepare(plan *decided, sentence *why) {
     TRY(complete(decided, &first, why));
     if (decided->rest.kernel) TRY(prepare_rest(decided, &way, why));
     decided->threads = 0;
-    decided->workspace = way.workspace;
+    decided->workspace = whole_workspace(decided, &way);
     decided->less_exact = way.rounded || (kernel->tensor && way.run.in == TESS_F32);
     return TESS_OK;
 }
@@ -255,12 +292,14 @@ static void set_params(const kernel_row *kernel, const int64_t planned[REGISTRY_
     }
 }
 
+/* `last`: of k, of the last product of a batch that is one launch. */
 static tess_status walk_launches(const product_target *target, product_launch *launch, const problem *run,
-                                 const operands *data, sentence *why) {
+                                 const operands *data, int64_t last, sentence *why) {
     launch_walk walk;
     launch_gemm arguments;
     launch->arguments = &arguments;
     launch_begin(&walk, run, data, launch->shape);
+    walk.all.k_last = (int32_t)last;
     while (launch_next(&walk, &arguments, launch->grid)) TRY(target->launch(target->self, launch, why));
     return TESS_OK;
 }
@@ -268,7 +307,7 @@ static tess_status walk_launches(const product_target *target, product_launch *l
 tess_status product_workspace(const plan *decided, const operands *data, int64_t *bytes, sentence *why) {
     route way;
     TRY(route_of(&decided->what, decided->kernel, decided->params, data, &way, why));
-    *bytes = way.workspace;
+    *bytes = whole_workspace(decided, &way);
     return TESS_OK;
 }
 
@@ -308,8 +347,72 @@ static tess_status run_in_two(const product_target *target, const plan *decided,
     TRY(describe_launch(decided->rest.kernel, decided->rest.params, &rest, &after, params[1], &launches[1],
                         why));
     if (target->load) TRY(target->load(target->self, &launches[1], why));
-    TRY(walk_launches(target, &launches[0], &first.run, data, why));
-    return walk_launches(target, &launches[1], &rest.run, &after, why);
+    TRY(walk_launches(target, &launches[0], &first.run, data, first.run.k, why));
+    return walk_launches(target, &launches[1], &rest.run, &after, rest.run.k, why);
+}
+
+/* Of add.cu: every piece of 16 bytes of a row of C has some threads, enough for each to ask for its shares at once. */
+enum { ADD_THREADS = 256, MOST_ADDERS = 16, AT_A_TIME = 8, PIECE = 16 };
+
+/* Every row of C is a product of a batch, a row of ones times the sums; blocks have pieces of any rows. */
+static tess_status add_shares(const product_target *target, const problem *run, const operands *data,
+                              char *sums, int64_t count, sentence *why) {
+    launch_shape shape = {.tile_rows = 1, .tile_cols = 1, .products = 1, .cluster = 1, .block_y = 1};
+    problem adding = {.in = run->acc, .out = run->out, .acc = run->acc, .m = 1, .n = run->n, .k = count};
+    operands all = {.a = sums, .b = sums, .c = data->c, .alpha = data->alpha, .beta = data->beta};
+    int64_t pieces = launch_pieces(run->n * numeric_size(run->acc), PIECE);
+    launch_walk walk;
+    launch_gemm arguments;
+    adding.b_row = run->m * sums_row(run), adding.b_col = 1, adding.c_col = run->c_col;
+    adding.batch = (tess_batch){run->m, 0, sums_row(run), run->c_row};
+    while (shape.block_y < MOST_ADDERS && shape.block_y * AT_A_TIME < count) shape.block_y *= 2;
+    shape.block_x = ADD_THREADS / shape.block_y;
+    product_launch launch = {.file = "add.cu",
+                             .entry = "add_shares",
+                             .in = run->acc,
+                             .out = run->out,
+                             .shape = shape,
+                             .arguments = &arguments};
+    launch_begin(&walk, &adding, &all, shape);
+    while (launch_next(&walk, &arguments, launch.grid)) {
+        launch.grid[0] = (unsigned)launch_pieces(arguments.count * pieces, shape.block_x);
+        launch.grid[1] = launch.grid[2] = 1;
+        TRY(target->launch(target->self, &launch, why));
+    }
+    return TESS_OK;
+}
+
+/* The launches of one kernel for one product, or a batch. */
+static tess_status multiply(const product_target *target, product_launch *launch, const problem *run,
+                            const operands *data, char *workspace, int64_t last, sentence *why) {
+    if (launch->row->splits) return slices_run(target, launch, run, data, workspace, why);
+    return walk_launches(target, launch, run, data, last, why);
+}
+
+/* The shares of k, and what is made of their sums. */
+static tess_status run_in_shares(const product_target *target, const plan *decided, const route *way,
+                                 const operands *data, char *workspace, sentence *why) {
+    char *sums = workspace + sums_at(decided, way);
+    route part = *way;
+    int64_t params[REGISTRY_PARAMS], in = numeric_size(way->run.in), share = decided->share, last, done;
+    product_launch launch;
+    operands of = *data;
+    part.run = shares_at_once(decided, way->run);
+    done = part.run.batch.count * share;
+    last = done > way->run.k ? way->run.k - (done - share) : share;
+    of.c = sums, of.alpha = 1, of.beta = 0;
+    of.kept_a = of.kept_b = NULL; /* they are of all k */
+    TRY(describe_launch(decided->kernel, decided->params, &part, &of, params, &launch, why));
+    TRY(multiply(target, &launch, &part.run, &of, workspace, last, why));
+    if (done < way->run.k) {
+        of.a = (const char *)of.a + done * way->run.a_col * in;
+        of.b = (const char *)of.b + done * way->run.b_row * in;
+        of.c = sums + part.run.batch.count * part.run.batch.stride_c * numeric_size(part.run.out);
+        part.run.k = last = way->run.k - done, part.run.batch.count = 1;
+        TRY(describe_launch(decided->kernel, decided->params, &part, &of, params, &launch, why));
+        TRY(multiply(target, &launch, &part.run, &of, workspace, last, why));
+    }
+    return add_shares(target, &way->run, data, sums, count_shares(&way->run, share), why);
 }
 
 static tess_status run_kernel(const product_target *target, const plan *decided, const route *way,
@@ -317,9 +420,9 @@ static tess_status run_kernel(const product_target *target, const plan *decided,
     product_launch launch;
     int64_t params[REGISTRY_PARAMS];
     if (decided->rest.kernel) return run_in_two(target, decided, way, data, why);
+    if (decided->share > 0) return run_in_shares(target, decided, way, data, workspace, why);
     TRY(describe_launch(decided->kernel, decided->params, way, data, params, &launch, why));
-    if (decided->kernel->splits) return slices_run(target, &launch, &way->run, data, workspace, why);
-    return walk_launches(target, &launch, &way->run, data, why);
+    return multiply(target, &launch, &way->run, data, workspace, way->run.k, why);
 }
 
 tess_status product_run(const product_target *target, const plan *decided, const operands *data,
@@ -348,5 +451,5 @@ tess_status product_scale(const product_target *target, const problem *what, con
     problem only_c = *what;
     only_c.k = only_c.a_row = only_c.b_col = only_c.batch.stride_a = only_c.batch.stride_b = 0;
     operands scaled = {.a = data->c, .b = data->c, .c = data->c, .beta = data->beta};
-    return walk_launches(target, &launch, &only_c, &scaled, why);
+    return walk_launches(target, &launch, &only_c, &scaled, 0, why);
 }

@@ -2,7 +2,11 @@
  *
  * A device prepares a plan with product_prepare, gives product_run memory for copies, and is handed one
  * launch after the other: of the kernel itself, and of move.cu where a view does not lie as the kernel wants
- * it. */
+ * it.
+ *
+ * Where C has fewer tiles than there are multiprocessors and k is long, the plan says how much of k is a share. Shares are
+ * products of a batch, whose sums go to the workspace in the type in which they are added; add.cu adds them in the order of
+ * k, and makes C of that. A share is the same in every run of a plan, and so are the bits. */
 #ifndef PRODUCT_H
 #define PRODUCT_H
 
@@ -40,7 +44,7 @@ typedef struct product_target {
 /* Completes the parameters, the workspace and the route of a plan; refuses what the kernel does not take. */
 tess_status product_prepare(plan *decided, sentence *why);
 
-/* The product of the plan's kernel: without the rest of C, if there is one. */
+/* The product of the plan's kernel: without the rest of C, if there is one; of all whole shares of k, as a batch. */
 problem product_first(const plan *decided, const route *way);
 
 /* Bytes that a run needs beside the matrices: what the plan says, and more where addresses ask for a copy. */

@@ -21,7 +21,8 @@ static problem problem_of(int64_t m, int64_t n, int64_t k, int a_by_columns) {
 static choice choose_on(int architecture, int shared, const problem *what) {
     cuda_facts facts = {.architecture = architecture, .gpu = {.sms = 132, .shared_per_block_most = shared}};
     cuda_device self = {.facts = &facts};
-    return cuda_choose_f64(&self, what);
+    choice_cut cut = {.share = 0};
+    return cuda_choose_f64(&self, what, &cut);
 }
 enum { H200_SHARED = 232448, A100_SHARED = 166912, LITTLE_SHARED = 101376 };
 

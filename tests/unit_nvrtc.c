@@ -194,6 +194,14 @@ static void compile_row(share *s, const kernel_row *row, int architecture) {
     }
 }
 
+/* What makes C of sums, from each type of those to each of C. */
+static void compile_add(share *s, int architecture) {
+    static const char *const types[] = {"F32", "F64", "I32", "F32_F16", "F32_BF16"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        compile_one(s, &(jit_request){.file = "add.cu", .type = types[i], .architecture = architecture},
+                    NULL);
+}
+
 /* The files that are no rungs: what goes on beside a product, and measurements. Moves of other architectures differ by
  * the size of elements alone: two are enough. */
 static void compile_helpers(share *s, int architecture) {
@@ -219,6 +227,7 @@ static void compile_share(share *s) {
         for (int i = 0; (row = registry_row(i)) != NULL; i++)
             if (row->block && architectures[a] >= row->architecture) compile_row(s, row, architectures[a]);
         compile_helpers(s, architectures[a]);
+        compile_add(s, architectures[a]);
     }
 }
 

@@ -37,10 +37,10 @@ static problem problem_of(const cut_case *t, int by_columns) {
 }
 
 /* With the multiprocessors of an H200. */
-static choice choose(const problem *what, choice_rest *rest) {
+static choice choose(const problem *what, choice_cut *rest) {
     static cuda_facts facts = {.architecture = 90, .gpu = {.sms = 132, .shared_per_block_most = 232448}};
     cuda_device self = {.facts = &facts};
-    *rest = (choice_rest){NULL, NULL, 0, 0};
+    *rest = (choice_cut){.share = 0};
     return cuda_choose_simt(&self, what, rest);
 }
 
@@ -63,7 +63,7 @@ TEST(rest_is_cut_where_rounds_are_full) {
         for (int by_columns = 0; by_columns < 2; by_columns++) {
             const cut_case *t = &cases[i];
             problem what = problem_of(t, 0);
-            choice_rest rest;
+            choice_cut rest;
             if (by_columns) what = route_transposed(&what); /* the same product to the kernel */
             choice chosen = choose(&what, &rest);
             CHECK(begins(chosen.params, t->params), "%s: %s %s", text_of(t), chosen.kernel, chosen.params);
@@ -89,7 +89,7 @@ TEST(rest_has_rows_or_columns) {
                       0,
                       0};
         problem what = problem_of(&t, (int)rng_range(rng, 0, 1));
-        choice_rest rest;
+        choice_cut rest;
         choice chosen = choose(&what, &rest);
         CHECK(chosen.kernel && chosen.reason, "%s: nothing was chosen", text_of(&t));
         if (!rest.kernel) {

@@ -61,6 +61,7 @@ static void list_tasks(void) {
             if (row->block && !row->tensor && !row->box && registry_takes(row, types[t], types[t]))
                 add_kernel(row, types[t]);
         add_task(NULL, "move.cu", types[t], types[t], NULL);
+        add_task(NULL, "add.cu", types[t], types[t], NULL);
     }
     add_task(NULL, "split_prepare.cu", TESS_F32, TESS_F32, NULL);
     for (int i = 0; (row = registry_row(i)) != NULL; i++)

@@ -88,8 +88,8 @@ static int useful_threads(const cpu_device *self, const cpu_plan *kept) {
     return kept->most_threads < self->threads ? kept->most_threads : self->threads;
 }
 
-static choice choose(const device *base, const problem *what, choice_rest *rest) {
-    (void)base, (void)rest;
+static choice choose(const device *base, const problem *what, choice_cut *cut) {
+    (void)base, (void)cut;
     if (what->m == 1 || what->n == 1)
         return (
             choice){"cpu_05_vector", NULL,

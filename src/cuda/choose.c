@@ -61,8 +61,8 @@ static int may_use_tensor_cores(const problem *what) {
     return what->in == TESS_F16 || what->in == TESS_BF16 || what->in == TESS_I8;
 }
 
-static choice choose_tensor(const cuda_device *self, const problem *what) {
-    choice chosen = cuda_choose_hopper(self, what);
+static choice choose_tensor(const cuda_device *self, const problem *what, choice_cut *cut) {
+    choice chosen = cuda_choose_hopper(self, what, cut);
     if (chosen.kernel) return chosen;
     if (self->facts->architecture >= 80) {
         int deep = self->facts->gpu.shared_per_block_most >= DEEP_SHARED;
@@ -76,17 +76,17 @@ static choice choose_tensor(const cuda_device *self, const problem *what) {
 }
 
 /* The type comes first: only some kernels take all of them. Then the shape. */
-choice cuda_choose(const device *base, const problem *what, choice_rest *rest) {
+choice cuda_choose(const device *base, const problem *what, choice_cut *cut) {
     const cuda_device *self = (const cuda_device *)base;
     if (what->m == 1 || what->n == 1)
         return (choice){"vector_01_shuffle", NULL,
                         "with one row or column of C every element is used once, so that only reading in "
                         "order helps"};
     if (may_use_tensor_cores(what)) {
-        choice chosen = choose_tensor(self, what);
+        choice chosen = choose_tensor(self, what, cut);
         if (chosen.kernel) return chosen;
     }
-    choice by_parts = cuda_choose_split(self, what);
+    choice by_parts = cuda_choose_split(self, what, cut);
     if (by_parts.kernel) return by_parts;
     if (what->in != TESS_F32 && what->in != TESS_F64 && what->in != TESS_I32)
         return (choice){"simt_09_tile2d", NULL, "it is the fastest kernel that takes this type"};
@@ -95,8 +95,8 @@ choice cuda_choose(const device *base, const problem *what, choice_rest *rest) {
                    ? (choice){"simt_08_strided4x4", NULL, SOME_IDLE}
                    : (choice){"simt_11_warptile", NULL,
                               "it is the fastest for a card without asynchronous copies"};
-    if (what->in == TESS_F32) return cuda_choose_simt(self, what, rest);
-    choice doubles = what->in == TESS_F64 ? cuda_choose_f64(self, what) : (choice){NULL, NULL, NULL};
+    if (what->in == TESS_F32) return cuda_choose_simt(self, what, cut);
+    choice doubles = what->in == TESS_F64 ? cuda_choose_f64(self, what, cut) : (choice){NULL, NULL, NULL};
     if (doubles.kernel) return doubles;
     choice several = cuda_choose_batched(self, what, least_time(what, self->facts->gpu.sms));
     if (several.kernel) return several;

@@ -3,7 +3,8 @@
  * Multiprocessors compute tiles in rounds, so that the time has steps; and TMA takes a time for every line of 128 bytes of
  * a tile, twice of it where lines do not begin at multiples of those. Two blocks that share the columns of their tiles
  * fetch half of B each, or half of A if they share rows; or A and B are copied beforehand (route.c), where they are large
- * enough. Where tiles are few and k is long, blocks that have the same tile split k. */
+ * enough. Where tiles are few and k is long, blocks that have the same tile split k; where it is longer still, tiles get
+ * shares of it. */
 #include <math.h>
 
 #include "../numeric.h"
@@ -118,10 +119,11 @@ static int is_for(const tiled *by, const tiling *t, const problem *run, int sms,
     return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
 }
 
-/* The tile that takes the least time so far. */
+/* The tile that takes the least time so far, with all of k or with shares of it. */
 typedef struct choosing {
     const char *kernel;
     const tiling *tile;
+    int64_t share;
     double time;
 } choosing;
 
@@ -130,12 +132,36 @@ static void choose_from(choosing *best, const tiled *by, const problem *run, int
         const tiling *t = &by->tilings[i];
         double needs = time_of(run, by, t, sms, loose);
         if (is_for(by, t, run, sms, loose) && (!best->tile || needs < best->time))
-            *best = (choosing){by->kernel, t, needs};
+            *best = (choosing){by->kernel, t, 0, needs};
+    }
+}
+
+/* What a time depends on beside the product. */
+typedef struct timed {
+    const tiled *by;
+    const tiling *tile;
+    int sms, loose;
+} timed;
+
+static double time_of_share(const void *with, const problem *run) {
+    const timed *t = with;
+    return time_of(run, t->by, t->tile, t->sms, t->loose);
+}
+
+static void choose_share(choosing *best, const tiled *by, const problem *run, int sms, int loose) {
+    double time = cuda_worth_sharing(best->time);
+    for (int i = 0; i < by->count; i++) {
+        const timed with = {by, &by->tilings[i], sms, loose};
+        double tiles = cuda_tiles(run, with.tile->rows, with.tile->cols);
+        if (with.tile->shared != ALONE) continue;
+        const cuda_sharing how = {tiles, sms, 0, time_of_share, &with};
+        int64_t share = cuda_choose_share(run, &how, &time);
+        if (share > 0) *best = (choosing){by->kernel, with.tile, share, time};
     }
 }
 
 /* The kernel may compute the transposed product. */
-choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
+choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_cut *cut) {
     const choice none = {NULL, NULL, NULL};
     problem run = *what;
     int sms = self->facts->gpu.sms;
@@ -146,8 +172,11 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what) {
     lines a = lines_of(run.a_col, run.a_row, size),
           b = in_rows ? lines_of(run.b_col, run.b_row, size) : lines_of(run.b_row, run.b_col, size);
     int loose = a == LINES_LOOSE || b == LINES_LOOSE;
-    choosing best = {NULL, NULL, 0};
-    choose_from(&best, in_rows ? &registers : &fitted, &run, sms, loose);
+    const tiled *most = in_rows ? &registers : &fitted;
+    choosing best = {NULL, NULL, 0, 0};
+    choose_from(&best, most, &run, sms, loose);
     if (!in_rows) choose_from(&best, &split, &run, sms, loose);
-    return (choice){best.kernel, best.tile->params, best.tile->reason};
+    choose_share(&best, most, &run, sms, loose);
+    cut->share = best.share;
+    return (choice){best.kernel, best.tile->params, best.share ? WGMMA : best.tile->reason};
 }

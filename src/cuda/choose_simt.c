@@ -3,7 +3,7 @@
  * Multiprocessors compute tiles in rounds, one each at a time, so that the time has steps. Large tiles take the least for
  * a multiply-add; small ones, whose depth groups of warps split among them, reach more multiprocessors. Where large tiles
  * would leave most of the last round idle, they get as many rows or columns of C as fill the rounds before it, and the
- * rest is a product of its own. */
+ * rest is a product of its own. Where even small tiles are few, they get shares of k. */
 #include <math.h>
 
 #include "../route.h"
@@ -30,7 +30,7 @@ static const tiling tilings[] = {
     {48, 96, 29.6, 2000, 113, 1, 0, "simt_15_split", "BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=2,STAGES=3"},
     {32, 64, 14.3, 1850, 151, 0, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
     {32, 64, 15.1, 1850, 78, 0, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,ROWS=1,STAGES=3"},
-    {32, 32, 8.0, 1250, 99, 0, 0, "simt_15_split", "BM=32,BN=32,TM=8,TN=4,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
+    {32, 32, 8.0, 1250, 99, 0, 1, "simt_15_split", "BM=32,BN=32,TM=8,TN=4,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
     {16, 32, 5.4, 1400, 76, 0, 0, "simt_15_split", "BM=16,BN=32,TM=4,TN=4,SPLIT=16,ROWS=1,STAGES=3"},
     {8, 32, 3.1, 1300, 64, 0, 0, "simt_15_split", "BM=8,BN=32,TM=2,TN=4,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
 };
@@ -39,6 +39,9 @@ enum { TILINGS = sizeof tilings / sizeof *tilings, LARGE = 4, CUTTING = 6 };
 /* What a tile of a pair takes longer that is alone; nanoseconds of a second launch behind the first; and what a cut must
  * save, for the model is not exact. */
 static const double alone = 0.75, second_launch = 2000, worth_cutting = 0.995;
+/* Bytes of A and B that the second-level cache has for the next product too; and those of more that come in a nanosecond, to
+ * multiprocessors with one block each, and with several. */
+static const double cached = 40e6, few_rate = 2350, many_rate = 3400;
 
 /* What there is to choose for: the product as the kernel sees it, and the card. */
 typedef struct asked {
@@ -49,7 +52,7 @@ typedef struct asked {
 /* A tiling and its time; and where C is cut, the rows or columns that it gets, and the tiling of the rest. */
 typedef struct found {
     const tiling *tiles, *rest_tiles;
-    int64_t rows, cols;
+    int64_t rows, cols, share;
     double time;
 } found;
 
@@ -58,9 +61,11 @@ static int is_possible(const tiling *t, const asked *ask) {
 }
 
 static double time_of(const tiling *t, const problem *run, int sms) {
-    double rounds = ceil(cuda_tiles(run, t->rows, t->cols) / sms);
+    double rounds = ceil(cuda_tiles(run, t->rows, t->cols) / sms),
+           bytes = 4.0 * (double)(run->m + run->n) * (double)run->k * (double)run->batch.count;
+    double memory = bytes > cached ? t->start + bytes / (rounds > 1 ? many_rate : few_rate) : 0;
     if (t->paired && fmod(rounds, 2) == 1) rounds += alone;
-    return rounds * (t->start + t->step * (double)run->k);
+    return fmax(memory, rounds * (t->start + t->step * (double)run->k));
 }
 
 static found find_one(const asked *ask, const problem *run) {
@@ -88,7 +93,31 @@ static void try_cut(const asked *ask, const tiling *t, int by_rows, found *best)
     found after = find_one(ask, &rest);
     double time = time_of(t, &first, ask->sms) + second_launch + after.time;
     if (time >= best->time * (best->rest_tiles ? 1 : worth_cutting)) return;
-    *best = (found){t, after.tiles, first.m, first.n, time};
+    *best = (found){t, after.tiles, first.m, first.n, 0, time};
+}
+
+/* A tiling and the card. */
+typedef struct timed {
+    const tiling *tiles;
+    int sms;
+} timed;
+
+static double time_of_share(const void *with, const problem *run) {
+    const timed *t = with;
+    return time_of(t->tiles, run, t->sms);
+}
+
+static void try_shares(const asked *ask, found *best) {
+    double time = cuda_worth_sharing(best->time);
+    for (int i = 0; i < TILINGS; i++) {
+        const tiling *t = &tilings[i];
+        const timed with = {t, ask->sms};
+        if (!is_possible(t, ask)) continue;
+        double tiles = cuda_tiles(&ask->run, t->rows, t->cols);
+        const cuda_sharing by = {tiles, ask->sms, t >= tilings + LARGE, time_of_share, &with};
+        int64_t share = cuda_choose_share(&ask->run, &by, &time);
+        if (share > 0) *best = (found){t, NULL, ask->run.m, ask->run.n, share, time};
+    }
 }
 
 static found find_best(const asked *ask) {
@@ -96,6 +125,7 @@ static found find_best(const asked *ask) {
     for (int i = 0; i < CUTTING; i++)
         for (int by_rows = 1; by_rows >= 0; by_rows--)
             if (is_possible(&tilings[i], ask)) try_cut(ask, &tilings[i], by_rows, &best);
+    try_shares(ask, &best);
     return best;
 }
 
@@ -114,7 +144,7 @@ static asked ask_for(const cuda_device *self, const problem *what, route *way) {
     return ask;
 }
 
-choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_rest *rest) {
+choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut *cut) {
     route way = {.swapped = 0};
     asked ask = ask_for(self, what, &way);
     found best = find_best(&ask);
@@ -122,10 +152,12 @@ choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_res
     choice several = cuda_choose_batched(self, &ask.run, best.time);
     if (several.kernel) return several;
     if (best.rest_tiles) {
-        *rest = (choice_rest){best.rest_tiles->kernel, best.rest_tiles->params,
-                              way.swapped ? best.cols : best.rows, way.swapped ? best.rows : best.cols};
+        *cut = (choice_cut){best.rest_tiles->kernel, best.rest_tiles->params,
+                            way.swapped ? best.cols : best.rows, way.swapped ? best.rows : best.cols, 0};
         return (choice){t->kernel, t->params, "tiles of this size fill whole rounds of the multiprocessors"};
     }
+    cut->share = best.share;
+    if (best.share > 0) return (choice){t->kernel, t->params, "k is long, and C has few tiles"};
     return (choice){t->kernel, t->params,
                     t < tilings + LARGE ? "it is the fastest kernel of those that use multiply-adds alone"
                                         : "tiles of this size give multiprocessors the most equal work"};

@@ -94,15 +94,40 @@ static int is_wanted(void) {
     return text && *text ? atoi(text) != 0 : SPLIT_BY_DEFAULT;
 }
 
-choice cuda_choose_split(const cuda_device *self, const problem *what) {
+/* A tiling and the card. */
+typedef struct timed {
+    const split_card *card;
+    const split_tiling *tiles;
+    int sms;
+} timed;
+
+/* Nanoseconds of shares of k. A remainder would be split for itself, and might go another way. */
+static double time_of_shares(const void *with, const problem *run) {
+    const timed *t = with;
+    if (run->batch.count == 1) return HUGE_VAL;
+    return 1e9 * (pack_time(t->card, run) + tile_time(run, t->tiles, t->sms));
+}
+
+choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cut *cut) {
     const choice none = {NULL, NULL, NULL};
     const split_card *card = card_of(self);
     if (what->in != TESS_F32 || what->compute != TESS_COMPUTE_DEFAULT || what->k < LEAST_K) return none;
     if (!card || !is_wanted()) return none;
     const split_tiling *best = &card->tilings[0];
     int sms = self->facts->gpu.sms;
+    int64_t share = 0;
     for (int i = 1; i < TILINGS; i++)
         if (tile_time(what, &card->tilings[i], sms) < tile_time(what, best, sms)) best = &card->tilings[i];
-    if (pack_time(card, what) + tile_time(what, best, sms) >= plain_time(card, what, sms)) return none;
+    double time = 1e9 * (pack_time(card, what) + tile_time(what, best, sms)),
+           shared = cuda_worth_sharing(time);
+    for (int i = 0; i < TILINGS; i++) {
+        const timed with = {card, &card->tilings[i], sms};
+        double tiles = cuda_tiles(what, with.tiles->rows, with.tiles->cols);
+        const cuda_sharing by = {tiles, sms, 0, time_of_shares, &with};
+        int64_t found = cuda_choose_share(what, &by, &shared);
+        if (found > 0) share = found, best = with.tiles, time = shared;
+    }
+    if (time >= 1e9 * plain_time(card, what, sms)) return none;
+    cut->share = share;
     return (choice){card->kernel, best->params, card->reason};
 }

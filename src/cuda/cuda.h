@@ -110,7 +110,7 @@ void cuda_nvml_state(const char *bus_id, tess_device_state *state);
 
 /* ---- choose.c ---- */
 
-choice cuda_choose(const device *base, const problem *what, choice_rest *rest);
+choice cuda_choose(const device *base, const problem *what, choice_cut *cut);
 tess_status cuda_prepare(const device *base, plan *decided, sentence *why);
 
 /* How many tiles of that size all products of a batch have. */
@@ -122,19 +122,34 @@ static inline double cuda_tiles(const problem *what, int rows, int cols) {
 /* ---- choose_hopper.c ---- */
 
 /* kernel NULL: wgmma is not for this card, or this product. */
-choice cuda_choose_hopper(const cuda_device *self, const problem *what);
+choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_cut *cut);
 
 /* ---- choose_split.c ---- */
 
 /* Whether f32 is split on this card without being asked. */
 int cuda_splits(const cuda_device *self);
 /* kernel NULL: f32 is not to be split here. */
-choice cuda_choose_split(const cuda_device *self, const problem *what);
+choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cut *cut);
 
 /* ---- choose_simt.c ---- */
 
 /* For f32 on sm_80 and later. */
-choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_rest *rest);
+choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut *cut);
+
+/* ---- choose_shares.c ---- */
+
+/* A way to multiply, of which C has so many tiles: the nanoseconds that a product takes so, and whether the kernel is
+ * `uneven` (registry.h). */
+typedef struct cuda_sharing {
+    double tiles;
+    int sms, uneven;
+    double (*time_of)(const void *with, const problem *run);
+    const void *with;
+} cuda_sharing;
+/* What shares must take less than to be worth their while, if all of k at once takes that. */
+double cuda_worth_sharing(double time);
+/* The share of k with which it takes less than *time, which is then that; 0: there is none. */
+int64_t cuda_choose_share(const problem *run, const cuda_sharing *by, double *time);
 
 /* ---- choose_batched.c ---- */
 
@@ -147,7 +162,7 @@ choice cuda_choose_batched(const cuda_device *self, const problem *what, double 
 /* Whether tensor cores multiply f64: those of cards for computing do. */
 int cuda_has_tensor_f64(const cuda_device *self);
 /* kernel NULL: this card has no tensor cores for f64. */
-choice cuda_choose_f64(const cuda_device *self, const problem *what);
+choice cuda_choose_f64(const cuda_device *self, const problem *what, choice_cut *cut);
 
 /* ---- modules.c ---- */
 

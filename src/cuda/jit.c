@@ -41,9 +41,10 @@ const char *jit_type_macro(tess_type in, tess_type out) {
         tess_type in, out;
         const char *macro;
     } products[] = {
-        {TESS_F32, TESS_F32, "F32"},   {TESS_F64, TESS_F64, "F64"},       {TESS_I32, TESS_I32, "I32"},
-        {TESS_F16, TESS_F16, "F16"},   {TESS_F16, TESS_F32, "F16_F32"},   {TESS_BF16, TESS_BF16, "BF16"},
-        {TESS_I8, TESS_I32, "I8_I32"}, {TESS_BF16, TESS_F32, "BF16_F32"},
+        {TESS_F32, TESS_F32, "F32"},       {TESS_F64, TESS_F64, "F64"},       {TESS_I32, TESS_I32, "I32"},
+        {TESS_F16, TESS_F16, "F16"},       {TESS_F16, TESS_F32, "F16_F32"},   {TESS_BF16, TESS_BF16, "BF16"},
+        {TESS_I8, TESS_I32, "I8_I32"},     {TESS_BF16, TESS_F32, "BF16_F32"}, {TESS_F32, TESS_F16, "F32_F16"},
+        {TESS_F32, TESS_BF16, "F32_BF16"}, /* of add.cu */
     };
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
         if (products[i].in == in && products[i].out == out) return products[i].macro;

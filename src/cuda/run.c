@@ -24,9 +24,8 @@ enum { SHARED_UNASKED = 40 << 10 };
 
 /* Since sm_90, and where a graph may be made of such launches: since CUDA 12.3. */
 static int may_overlap(const cuda_device *self, const product_launch *launch) {
-    return (launch->row ? launch->row->dependent : launch->moves || launch->split) &&
-           driver.cuLaunchKernelEx && self->facts->architecture >= 90 &&
-           self->facts->gpu.driver_version >= 12030;
+    return (!launch->row || launch->row->dependent) && driver.cuLaunchKernelEx &&
+           self->facts->architecture >= 90 && self->facts->gpu.driver_version >= 12030;
 }
 
 /* The kernel may start while the launch ahead of it still runs; it waits by itself before it touches memory. */
@@ -105,11 +104,33 @@ static tess_status find_room(cuda_device *self, const problem *what, const opera
     return TESS_OK;
 }
 
-static tess_status queue_split(queue *to, const plan *decided, const operands *data, sentence *why) {
+/* Memory for shares of k by parts, which are not cut further; NULL: there is not enough. */
+static tess_status find_room_for_shares(cuda_device *self, const plan *decided, const operands *data,
+                                        char **workspace, sentence *why) {
+    int64_t bytes;
+    *workspace = NULL;
+    TRY(product_workspace(decided, data, &bytes, why));
+    if (self->refused > 0 && bytes >= self->refused && (size_t)bytes > self->workspace.size) return TESS_OK;
+    tess_status status = cuda_workspace(self, bytes, workspace, why);
+    if (status != TESS_ERROR_MEMORY || self->workspace_lent) return status;
+    self->refused = bytes;
+    *workspace = NULL;
+    return TESS_OK;
+}
+
+static tess_status queue_split(queue *to, const plan *given, const operands *data, sentence *why) {
     cuda_device *self = to->self;
+    plan without;
+    const plan *decided = given;
     product_target target = {to, launch_one, .by_pieces = 1, .clusters = has_clusters(self)};
-    char *workspace;
-    TRY(find_room(self, &decided->what, data, &target.slices, &workspace, why));
+    char *workspace = NULL;
+    if (given->share > 0) TRY(find_room_for_shares(self, given, data, &workspace, why));
+    if (!workspace) {
+        without = *given;
+        without.share = 0;
+        decided = &without;
+        TRY(find_room(self, &decided->what, data, &target.slices, &workspace, why));
+    }
     if (workspace)
         self->way = (const int32_t *)(void *)workspace;
     else

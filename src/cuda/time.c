@@ -53,7 +53,7 @@ tess_status timer_flush(cuda_device *self, sentence *why) {
 static int is_same(const timed_runs *kept, const plan *decided, const operands *data, int64_t runs) {
     return kept->used && kept->runs == runs && kept->kernel == decided->kernel &&
            memcmp(kept->params, decided->params, sizeof kept->params) == 0 &&
-           memcmp(&kept->rest, &decided->rest, sizeof kept->rest) == 0 &&
+           memcmp(&kept->rest, &decided->rest, sizeof kept->rest) == 0 && kept->share == decided->share &&
            memcmp(&kept->data, data, sizeof *data) == 0 &&
            memcmp(&kept->what, &decided->what, sizeof kept->what) == 0;
 }
@@ -133,6 +133,7 @@ static tess_status prepare_runs(cuda_device *self, const plan *decided, const op
     kept->kernel = decided->kernel;
     memcpy(kept->params, decided->params, sizeof kept->params);
     kept->rest = decided->rest;
+    kept->share = decided->share;
     kept->data = *data;
     kept->used = 1;
     return TESS_OK;

@@ -14,6 +14,7 @@ typedef struct timed_runs {
     const kernel_row *kernel;
     int64_t params[REGISTRY_PARAMS];
     plan_rest rest;
+    int64_t share;
     operands data;
     int64_t runs;
     cu_executable graph;

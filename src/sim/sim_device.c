@@ -99,8 +99,8 @@ static int threads_of(const device *base) {
 
 /* ---- Products ---- */
 
-static choice choose(const device *base, const problem *what, choice_rest *rest) {
-    (void)base, (void)rest;
+static choice choose(const device *base, const problem *what, choice_cut *cut) {
+    (void)base, (void)cut;
     if (what->m == 1 || what->n == 1)
         return (choice){"vector_01_shuffle", NULL,
                         "with one row or column of C every element is used once, so that only reading in "

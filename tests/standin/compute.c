@@ -18,7 +18,8 @@ static const pair *find_pair(const char *name) {
     static const pair pairs[] = {{"F32", TESS_F32, TESS_F32},       {"F64", TESS_F64, TESS_F64},
                                  {"I32", TESS_I32, TESS_I32},       {"F16", TESS_F16, TESS_F16},
                                  {"F16_F32", TESS_F16, TESS_F32},   {"BF16", TESS_BF16, TESS_BF16},
-                                 {"BF16_F32", TESS_BF16, TESS_F32}, {"I8_I32", TESS_I8, TESS_I32}};
+                                 {"BF16_F32", TESS_BF16, TESS_F32}, {"I8_I32", TESS_I8, TESS_I32},
+                                 {"F32_F16", TESS_F32, TESS_F16},   {"F32_BF16", TESS_F32, TESS_BF16}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (strcmp(pairs[i].name, name) == 0) return &pairs[i];
     abort();
@@ -147,6 +148,7 @@ int standin_multiply(const standin_gemm *g, const char *names, const standin_ord
         return MISALIGNED_ADDRESS;
     for (int64_t i = 0; i < products && result == SUCCESS; i++) {
         standin_gemm one = product_at(g, types, i);
+        if (order->uneven && i == products - 1) one.k = g->k_last;
         result = multiply_one(&one, types);
     }
     return result;
@@ -188,6 +190,24 @@ int standin_scale(const standin_gemm *g, const char *names, int64_t products) {
         if (!view(&C, one.c, types->out, g->m, g->n, g->ldc, g->c_step)) return ILLEGAL_ADDRESS;
         for (int64_t i = 0; i < g->m; i++)
             for (int64_t j = 0; j < g->n; j++) store(&one, types, &C, i, j, 0, 0);
+    }
+    return SUCCESS;
+}
+
+/* Every product is a row of C: the sum of the rows of B. */
+int standin_add(const standin_gemm *g, const char *names) {
+    const pair *types = find_pair(names);
+    for (int64_t index = 0; index < g->count; index++) {
+        standin_gemm one = product_at(g, types, index);
+        tess_matrix B, C;
+        if (!view(&B, one.b, types->in, g->k, g->n, g->ldb, g->b_step) ||
+            !view(&C, one.c, types->out, 1, g->n, g->ldc, g->c_step))
+            return ILLEGAL_ADDRESS;
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = 0;
+            for (int64_t i = 0; i < g->k; i++) sum += oracle_get(&B, i, j);
+            store(&one, types, &C, 0, j, sum, (uint32_t)(int64_t)sum);
+        }
     }
     return SUCCESS;
 }

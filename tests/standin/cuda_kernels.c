@@ -135,6 +135,7 @@ static int launch_now(void *argument) {
     if (strcmp(l->name, "round_bf16") == 0) return standin_round(&l->argument.move, 0, l->products);
     if (strcmp(l->name, "round_tf32") == 0) return standin_round(&l->argument.move, 1, l->products);
     if (strcmp(l->name, "scale_strided") == 0) return standin_scale(&l->argument.gemm, l->types, l->products);
+    if (strcmp(l->name, "add_shares") == 0) return standin_add(&l->argument.gemm, l->types);
     if (strncmp(l->name, "simt_", 5) == 0 || strncmp(l->name, "vector_", 7) == 0 ||
         strncmp(l->name, "mma_", 4) == 0)
         return standin_multiply(&l->argument.gemm, l->types, &l->order, l->products);
@@ -167,6 +168,7 @@ static int read_option(const standin_module *module, const char *name) {
 static standin_order order_of(const standin_function *function) {
     standin_order order = {.vec = 0};
     int rung = 0, tma = strncmp(function->name, "wgmma_", 6) == 0;
+    order.uneven = strcmp(function->name, "simt_15_split") == 0 || strcmp(function->name, "mma_08_f64") == 0;
     order.cvec = read_option(function->module, "CVEC"); /* of the ladder of multiply-adds */
     if (order.cvec > 0) order.vec = read_option(function->module, "VEC");
     order.at = read_option(function->module, "AT");

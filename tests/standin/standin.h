@@ -33,6 +33,7 @@ typedef struct standin_gemm {
         double d;
         int32_t i;
     } alpha, beta;
+    int32_t k_last;
 } standin_gemm;
 
 /* A strided copy, as kernels are passed it. */
@@ -55,7 +56,7 @@ typedef struct standin_map {
 typedef struct standin_tma {
     union {
         standin_map map;
-        char room[128];
+        _Alignas(64) char room[128];
     } a, b, c;
     standin_gemm g;
 } standin_tma;
@@ -98,6 +99,7 @@ typedef struct standin_order {
     int b_rows;      /* but those of B in rows */
     int store;       /* TMA writes C */
     int cvec;        /* as vec, of rows of C, which are made of whole ones */
+    int uneven;      /* the last product has a k of its own */
 } standin_order;
 
 /* They return a CUresult: 700 if something lies outside device memory, 716 if not as the kernel was told. `types`
@@ -111,6 +113,7 @@ int standin_pack_split(const standin_split *s);
 int standin_multiply_split(const standin_split *s);
 int standin_scale(const standin_gemm *g, const char *types, int64_t products);
 int standin_copy(const standin_move *v, const char *types, int64_t products);
+int standin_add(const standin_gemm *g, const char *types);
 int standin_copy_lines(const standin_move *moves, unsigned count, const char *types, int64_t products);
 int standin_round(const standin_move *v, int to_tf32, int64_t products); /* f32 to bf16, or to TF32 */
 
