@@ -297,7 +297,7 @@ DEVICE part choose_part(void) {
 
 KERNEL2(THREADS, 1) mma_08_f64(gemm all) {
     DYNAMIC_SHARED(char, stages);
-    gemm g = begin_share(all);
+    gemm g = begin(all);
     part p = choose_part();
     acc_t sums[B_PARTS][A_PARTS][4] = {{{0}}};
     shared_t tiles = shared_place(stages);

@@ -6,8 +6,7 @@
  *   KERNEL(threads), DEVICE             before a kernel (KERNEL2: and its least blocks per multiprocessor); before a
  *                                       function it uses
  *   LOAD(x), FMA(a, b, c)               in_t to acc_t; a*b + c rounded once (integers wrap; so do TIMES and PLUS)
- *   gemm                                the product; begin(g) gives that of this block's batch index, begin_share(g) with
- *                                       the k of a last one
+ *   gemm                                the product; begin(g) gives that of this block's batch index
  *   store(g, row, col, sum)             C[row][col] = alpha*sum + beta*C[row][col]
  *   VECTOR_TYPE(name, element, count)   a type that is moved by one instruction
  *   cp_async, cp_commit, cp_wait        copies from global to shared memory that run beside the arithmetic (cp_async_first:
@@ -60,7 +59,6 @@ typedef struct gemm {
         acc_t value;
         double room;
     } alpha, beta;
-    int k_last; /* of the last product, where that has less */
 } gemm;
 
 /* A strided copy: to[i*to_row + j*to_col] = from[i*from_row + j*from_col]. What the copy has beyond the matrix is zeros. */
@@ -215,12 +213,6 @@ DEVICE gemm begin(gemm g) {
     g.b += blockIdx.z * g.batch_b;
     g.c += blockIdx.z * g.batch_c;
     return g;
-}
-
-/* For kernels that take shares of k, of which the last may have less. */
-DEVICE gemm begin_share(gemm g) {
-    if (blockIdx.z + 1 == g.count) g.k = g.k_last;
-    return begin(g);
 }
 
 /* What C[row][col] becomes. C is not read where beta is 0: it may hold anything. */

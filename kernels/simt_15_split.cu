@@ -187,7 +187,7 @@ DEVICE void store_together(const gemm *g, acc_t *parts, acc_t sums[TM][TN], int 
 
 KERNEL2(THREADS, BLOCKS) simt_15_split(gemm whole) {
     DYNAMIC_SHARED(acc_t, stages);
-    gemm g = begin_share(whole);
+    gemm g = begin(whole);
     int tid = threadIdx.x, group = tid / GROUP, warp = tid % GROUP / 32, lane = tid % 32;
     int row_tile = blockIdx.y * BM, col_tile = blockIdx.x * BN;
     int lane_row = lane % 2 + lane / 16 * 2, lane_col = lane / 2 % 8;

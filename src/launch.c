@@ -152,7 +152,6 @@ void launch_begin(launch_walk *walk, const problem *run, const operands *data, l
                               .b = data->b,
                               .c = data->c,
                               .k = (int32_t)run->k,
-                              .k_last = (int32_t)run->k,
                               .lda = run->a_row,
                               .ldb = run->b_row,
                               .ldc = run->c_row,

@@ -35,7 +35,6 @@ typedef struct launch_gemm {
         double d;
         int32_t i;
     } alpha, beta;
-    int32_t k_last; /* of the last product */
 } launch_gemm;
 
 /* The arguments of move_strided: `move` in kernels/port.h. */

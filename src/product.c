@@ -141,11 +141,8 @@ static int64_t count_shares(const problem *run, int64_t share) {
     return (run->k + share - 1) / share;
 }
 
-/* Those that one launch does: all, if the kernel takes a last one that has less. */
-static problem shares_at_once(const plan *decided, problem run) {
-    int64_t share = decided->share,
-            count = decided->kernel->uneven ? count_shares(&run, share) : run.k / share;
-    run.batch = (tess_batch){count, share * run.a_col, share * run.b_row, run.m * sums_row(&run)};
+static problem whole_shares(problem run, int64_t share) {
+    run.batch = (tess_batch){run.k / share, share * run.a_col, share * run.b_row, run.m * sums_row(&run)};
     run.k = share;
     run.out = run.acc;
     run.c_row = sums_row(&run), run.c_col = 1;
@@ -154,7 +151,7 @@ static problem shares_at_once(const plan *decided, problem run) {
 
 /* Where the sums begin: behind what is copied, or split in parts. */
 static int64_t sums_at(const plan *decided, const route *way) {
-    problem shares = shares_at_once(decided, way->run);
+    problem shares = whole_shares(way->run, decided->share);
     int64_t before = decided->kernel->splits ? slices_workspace(&shares, NULL, 1) : way->workspace;
     return (before + 255) / 256 * 256;
 }
@@ -168,7 +165,7 @@ static int64_t whole_workspace(const plan *decided, const route *way) {
 
 problem product_first(const plan *decided, const route *way) {
     problem run = way->run;
-    if (decided->share > 0) return shares_at_once(decided, run);
+    if (decided->share > 0) return whole_shares(run, decided->share);
     if (!decided->rest.kernel) return run;
     run.m = way->swapped ? decided->rest.cols : decided->rest.rows;
     run.n = way->swapped ? decided->rest.rows : decided->rest.cols;
@@ -292,14 +289,12 @@ static void set_params(const kernel_row *kernel, const int64_t planned[REGISTRY_
     }
 }
 
-/* `last`: of k, of the last product of a batch that is one launch. */
 static tess_status walk_launches(const product_target *target, product_launch *launch, const problem *run,
-                                 const operands *data, int64_t last, sentence *why) {
+                                 const operands *data, sentence *why) {
     launch_walk walk;
     launch_gemm arguments;
     launch->arguments = &arguments;
     launch_begin(&walk, run, data, launch->shape);
-    walk.all.k_last = (int32_t)last;
     while (launch_next(&walk, &arguments, launch->grid)) TRY(target->launch(target->self, launch, why));
     return TESS_OK;
 }
@@ -347,8 +342,8 @@ static tess_status run_in_two(const product_target *target, const plan *decided,
     TRY(describe_launch(decided->rest.kernel, decided->rest.params, &rest, &after, params[1], &launches[1],
                         why));
     if (target->load) TRY(target->load(target->self, &launches[1], why));
-    TRY(walk_launches(target, &launches[0], &first.run, data, first.run.k, why));
-    return walk_launches(target, &launches[1], &rest.run, &after, rest.run.k, why);
+    TRY(walk_launches(target, &launches[0], &first.run, data, why));
+    return walk_launches(target, &launches[1], &rest.run, &after, why);
 }
 
 /* Of add.cu: every piece of 16 bytes of a row of C has some threads, enough for each to ask for its shares at once. */
@@ -384,9 +379,9 @@ static tess_status add_shares(const product_target *target, const problem *run, 
 
 /* The launches of one kernel for one product, or a batch. */
 static tess_status multiply(const product_target *target, product_launch *launch, const problem *run,
-                            const operands *data, char *workspace, int64_t last, sentence *why) {
+                            const operands *data, char *workspace, sentence *why) {
     if (launch->row->splits) return slices_run(target, launch, run, data, workspace, why);
-    return walk_launches(target, launch, run, data, last, why);
+    return walk_launches(target, launch, run, data, why);
 }
 
 /* The shares of k, and what is made of their sums. */
@@ -394,25 +389,24 @@ static tess_status run_in_shares(const product_target *target, const plan *decid
                                  const operands *data, char *workspace, sentence *why) {
     char *sums = workspace + sums_at(decided, way);
     route part = *way;
-    int64_t params[REGISTRY_PARAMS], in = numeric_size(way->run.in), share = decided->share, last, done;
+    int64_t params[REGISTRY_PARAMS], in = numeric_size(way->run.in), done;
     product_launch launch;
     operands of = *data;
-    part.run = shares_at_once(decided, way->run);
-    done = part.run.batch.count * share;
-    last = done > way->run.k ? way->run.k - (done - share) : share;
+    part.run = whole_shares(way->run, decided->share);
+    done = part.run.batch.count * decided->share;
     of.c = sums, of.alpha = 1, of.beta = 0;
     of.kept_a = of.kept_b = NULL; /* they are of all k */
     TRY(describe_launch(decided->kernel, decided->params, &part, &of, params, &launch, why));
-    TRY(multiply(target, &launch, &part.run, &of, workspace, last, why));
+    TRY(multiply(target, &launch, &part.run, &of, workspace, why));
     if (done < way->run.k) {
         of.a = (const char *)of.a + done * way->run.a_col * in;
         of.b = (const char *)of.b + done * way->run.b_row * in;
         of.c = sums + part.run.batch.count * part.run.batch.stride_c * numeric_size(part.run.out);
-        part.run.k = last = way->run.k - done, part.run.batch.count = 1;
+        part.run.k = way->run.k - done, part.run.batch.count = 1;
         TRY(describe_launch(decided->kernel, decided->params, &part, &of, params, &launch, why));
-        TRY(multiply(target, &launch, &part.run, &of, workspace, last, why));
+        TRY(multiply(target, &launch, &part.run, &of, workspace, why));
     }
-    return add_shares(target, &way->run, data, sums, count_shares(&way->run, share), why);
+    return add_shares(target, &way->run, data, sums, count_shares(&way->run, decided->share), why);
 }
 
 static tess_status run_kernel(const product_target *target, const plan *decided, const route *way,
@@ -422,7 +416,7 @@ static tess_status run_kernel(const product_target *target, const plan *decided,
     if (decided->rest.kernel) return run_in_two(target, decided, way, data, why);
     if (decided->share > 0) return run_in_shares(target, decided, way, data, workspace, why);
     TRY(describe_launch(decided->kernel, decided->params, way, data, params, &launch, why));
-    return multiply(target, &launch, &way->run, data, workspace, way->run.k, why);
+    return multiply(target, &launch, &way->run, data, workspace, why);
 }
 
 tess_status product_run(const product_target *target, const plan *decided, const operands *data,
@@ -451,5 +445,5 @@ tess_status product_scale(const product_target *target, const problem *what, con
     problem only_c = *what;
     only_c.k = only_c.a_row = only_c.b_col = only_c.batch.stride_a = only_c.batch.stride_b = 0;
     operands scaled = {.a = data->c, .b = data->c, .c = data->c, .beta = data->beta};
-    return walk_launches(target, &launch, &only_c, &scaled, 0, why);
+    return walk_launches(target, &launch, &only_c, &scaled, why);
 }

@@ -26,7 +26,6 @@ typedef struct kernel_row {
     int tensor;           /* runs on tensor cores: A and B in rows or columns (AT, BT), f32 as TF32 */
     int k_major;          /* of those: elements that are not of 16 bits must lie along k */
     int b_rows;           /* of those: but B in rows, along n */
-    int uneven;           /* the last product of a batch may have less of k */
     int splits; /* multiplies parts that f32 is split into (src/split.h): the first way that it has */
 
     /* Of kernels whose tiles TMA moves, for sm_90 alone; the last two of others too. */

@@ -75,7 +75,7 @@ static const tiling *find_best(const cuda_device *self, const route *way, double
         const timed with = {&tilings[i], sms, is_loose};
         double tiles = cuda_tiles(&way->run, with.tiles->rows, with.tiles->cols);
         if (!is_possible(self, way, with.tiles)) continue;
-        const cuda_sharing by = {tiles, sms, 1, time_of, &with};
+        const cuda_sharing by = {tiles, sms, 4, time_of, &with};
         int64_t part = cuda_choose_share(&way->run, &by, &shared);
         if (part > 0) best = with.tiles, *time = shared, *share = part;
     }

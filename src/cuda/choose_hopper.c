@@ -154,7 +154,7 @@ static void choose_share(choosing *best, const tiled *by, const problem *run, in
         const timed with = {by, &by->tilings[i], sms, loose};
         double tiles = cuda_tiles(run, with.tile->rows, with.tile->cols);
         if (with.tile->shared != ALONE) continue;
-        const cuda_sharing how = {tiles, sms, 0, time_of_share, &with};
+        const cuda_sharing how = {tiles, sms, 128 / (int)numeric_size(run->in), time_of_share, &with};
         int64_t share = cuda_choose_share(run, &how, &time);
         if (share > 0) *best = (choosing){by->kernel, with.tile, share, time};
     }

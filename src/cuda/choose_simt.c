@@ -114,7 +114,7 @@ static void try_shares(const asked *ask, found *best) {
         const timed with = {t, ask->sms};
         if (!is_possible(t, ask)) continue;
         double tiles = cuda_tiles(&ask->run, t->rows, t->cols);
-        const cuda_sharing by = {tiles, ask->sms, t >= tilings + LARGE, time_of_share, &with};
+        const cuda_sharing by = {tiles, ask->sms, 8, time_of_share, &with};
         int64_t share = cuda_choose_share(&ask->run, &by, &time);
         if (share > 0) *best = (found){t, NULL, ask->run.m, ask->run.n, share, time};
     }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../split.h"
 #include "cuda.h"
 
 /* Whether the planner takes such kernels where $TESSERA_SPLIT does not say. */
@@ -123,7 +124,7 @@ choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cu
     for (int i = 0; i < TILINGS; i++) {
         const timed with = {card, &card->tilings[i], sms};
         double tiles = cuda_tiles(what, with.tiles->rows, with.tiles->cols);
-        const cuda_sharing by = {tiles, sms, 0, time_of_shares, &with};
+        const cuda_sharing by = {tiles, sms, SPLIT_DEPTH, time_of_shares, &with};
         int64_t found = cuda_choose_share(what, &by, &shared);
         if (found > 0) share = found, best = with.tiles, time = shared;
     }

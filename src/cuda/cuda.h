@@ -138,11 +138,11 @@ choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut
 
 /* ---- choose_shares.c ---- */
 
-/* A way to multiply, of which C has so many tiles: the nanoseconds that a product takes so, and whether the kernel is
- * `uneven` (registry.h). */
+/* A way to multiply, by which C has so many tiles, and the nanoseconds that a product takes so. Shares are multiples of
+ * `unit`, so that lines stay aligned. */
 typedef struct cuda_sharing {
     double tiles;
-    int sms, uneven;
+    int sms, unit;
     double (*time_of)(const void *with, const problem *run);
     const void *with;
 } cuda_sharing;

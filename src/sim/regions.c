@@ -99,20 +99,6 @@ static tess_status add_move(const product_launch *launch, const block_list *bloc
     return add_region(out, to, 1, blocks, why);
 }
 
-/* A or B of all products; of the last one for itself where that has less of k. */
-static tess_status add_input(const launch_gemm *g, region all, int is_b, const block_list *blocks,
-                             regions *out, sentence *why) {
-    int64_t size = (int64_t)1 << all.shift;
-    if (g->k_last == g->k) return add_region(out, all, 1, blocks, why);
-    region last = all;
-    all.count--;
-    last.count = 1;
-    last.data += all.count * all.batch_stride * size;
-    *(is_b ? &last.rows : &last.cols) = g->k_last;
-    if (all.count > 0) TRY(add_region(out, all, 1, blocks, why));
-    return add_region(out, last, 1, blocks, why);
-}
-
 static tess_status add_product(const product_launch *launch, const block_list *blocks, regions *out,
                                sentence *why) {
     const launch_gemm *g = launch->arguments;
@@ -150,8 +136,8 @@ static tess_status add_product(const product_launch *launch, const block_list *b
     out->beta_is_zero = (beta & INT64_MAX) == 0 ||
                         (launch->out != TESS_F64 && launch->out != TESS_I32 && (beta & INT32_MAX) == 0);
     if (g->k > 0) {
-        TRY(add_input(g, a, 0, blocks, out, why));
-        TRY(add_input(g, b, 1, blocks, out, why));
+        TRY(add_region(out, a, 1, blocks, why));
+        TRY(add_region(out, b, 1, blocks, why));
     }
     return add_region(out, c, !out->beta_is_zero, blocks, why);
 }

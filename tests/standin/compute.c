@@ -148,7 +148,6 @@ int standin_multiply(const standin_gemm *g, const char *names, const standin_ord
         return MISALIGNED_ADDRESS;
     for (int64_t i = 0; i < products && result == SUCCESS; i++) {
         standin_gemm one = product_at(g, types, i);
-        if (order->uneven && i == products - 1) one.k = g->k_last;
         result = multiply_one(&one, types);
     }
     return result;

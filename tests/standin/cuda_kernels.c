@@ -168,7 +168,6 @@ static int read_option(const standin_module *module, const char *name) {
 static standin_order order_of(const standin_function *function) {
     standin_order order = {.vec = 0};
     int rung = 0, tma = strncmp(function->name, "wgmma_", 6) == 0;
-    order.uneven = strcmp(function->name, "simt_15_split") == 0 || strcmp(function->name, "mma_08_f64") == 0;
     order.cvec = read_option(function->module, "CVEC"); /* of the ladder of multiply-adds */
     if (order.cvec > 0) order.vec = read_option(function->module, "VEC");
     order.at = read_option(function->module, "AT");

@@ -33,7 +33,6 @@ typedef struct standin_gemm {
         double d;
         int32_t i;
     } alpha, beta;
-    int32_t k_last;
 } standin_gemm;
 
 /* A strided copy, as kernels are passed it. */
@@ -99,7 +98,6 @@ typedef struct standin_order {
     int b_rows;      /* but those of B in rows */
     int store;       /* TMA writes C */
     int cvec;        /* as vec, of rows of C, which are made of whole ones */
-    int uneven;      /* the last product has a k of its own */
 } standin_order;
 
 /* They return a CUresult: 700 if something lies outside device memory, 716 if not as the kernel was told. `types`
