@@ -104,7 +104,7 @@ static tess_status find_room(cuda_device *self, const problem *what, const opera
     return TESS_OK;
 }
 
-/* Memory for shares of k by parts, which are not cut further; NULL: there is not enough. */
+/* Memory for shares of k and their sums; NULL: there is not enough on the card. */
 static tess_status find_room_for_shares(cuda_device *self, const plan *decided, const operands *data,
                                         char **workspace, sentence *why) {
     int64_t bytes;
@@ -118,19 +118,12 @@ static tess_status find_room_for_shares(cuda_device *self, const plan *decided, 
     return TESS_OK;
 }
 
-static tess_status queue_split(queue *to, const plan *given, const operands *data, sentence *why) {
+/* The workspace is there already if k is shared. */
+static tess_status queue_split(queue *to, const plan *decided, const operands *data, char *workspace,
+                               sentence *why) {
     cuda_device *self = to->self;
-    plan without;
-    const plan *decided = given;
     product_target target = {to, launch_one, .by_pieces = 1, .clusters = has_clusters(self)};
-    char *workspace = NULL;
-    if (given->share > 0) TRY(find_room_for_shares(self, given, data, &workspace, why));
-    if (!workspace) {
-        without = *given;
-        without.share = 0;
-        decided = &without;
-        TRY(find_room(self, &decided->what, data, &target.slices, &workspace, why));
-    }
+    if (decided->share == 0) TRY(find_room(self, &decided->what, data, &target.slices, &workspace, why));
     if (workspace)
         self->way = (const int32_t *)(void *)workspace;
     else
@@ -141,14 +134,23 @@ static tess_status queue_split(queue *to, const plan *given, const operands *dat
 tess_status cuda_queue(cuda_device *self, const plan *decided, const operands *data, cu_stream stream,
                        sentence *why) {
     queue to = {self, stream};
-    char *workspace;
+    plan without;
+    char *workspace = NULL;
     int64_t bytes;
     self->way = NULL;
     self->certain_way = TESS_WAY_ONLY;
     if (!decided->kernel->block) return cuda_peer_queue(self, decided, data, stream, why);
-    if (decided->kernel->splits) return queue_split(&to, decided, data, why);
-    TRY(product_workspace(decided, data, &bytes, why));
-    TRY(cuda_workspace(self, bytes, &workspace, why));
+    if (decided->share > 0) TRY(find_room_for_shares(self, decided, data, &workspace, why));
+    if (decided->share > 0 && !workspace) {
+        without = *decided;
+        without.share = 0;
+        decided = &without;
+    }
+    if (decided->kernel->splits) return queue_split(&to, decided, data, workspace, why);
+    if (decided->share == 0) {
+        TRY(product_workspace(decided, data, &bytes, why));
+        TRY(cuda_workspace(self, bytes, &workspace, why));
+    }
     product_target target = {&to, launch_one, .load = load_one, .by_pieces = 1};
     return product_run(&target, decided, data, workspace, why);
 }
