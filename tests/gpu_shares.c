@@ -42,8 +42,8 @@ GPU_TEST(gpu_shares_are_told) {
     tess_context *ctx = gpu_open();
     if (!ctx) return;
     for (int i = 0; i < TYPE_PAIRS; i++) {
-        if (type_pairs[i].in == TESS_I32 || (type_pairs[i].in == TESS_I8 && gpu_is_standin())) continue;
-        int wide = type_pairs[i].in == TESS_F32 || type_pairs[i].in == TESS_F64;
+        if (type_pairs[i].in == TESS_I8 && gpu_is_standin()) continue;
+        int wide = tess_type_size(type_pairs[i].in) > 2;
         tess_plan *plan = plan_of(ctx, &type_pairs[i], shapes[wide || !gpu_is_standin() ? 0 : SHAPES - 1],
                                   i == 0 ? &strict : NULL);
         if (!plan) continue;

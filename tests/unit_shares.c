@@ -56,6 +56,29 @@ TEST(shares_are_for_few_tiles_and_a_long_k) {
     }
 }
 
+/* Cards for which no kernel's times are known. */
+TEST(shares_are_for_other_cards_too) {
+    static const tess_type types[] = {TESS_F16, TESS_BF16, TESS_I8, TESS_I32, TESS_F64};
+    static cuda_facts facts = {.architecture = 86, .gpu = {.sms = 84, .shared_per_block_most = 101376}};
+    cuda_device self = {.facts = &facts};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int large = 0; large < 2; large++) {
+            int64_t edge = large ? 2048 : 64, k = large ? 4096 : 32768;
+            choice_cut cut = {.share = 0};
+            problem p = {.in = types[i],
+                         .out = types[i] == TESS_I8 ? TESS_I32 : types[i],
+                         .m = edge,
+                         .n = edge,
+                         .k = k};
+            p.acc = numeric_accumulator(types[i]);
+            p.a_row = k, p.b_row = p.c_row = edge, p.a_col = p.b_col = p.c_col = p.batch.count = 1;
+            choice chosen = cuda_choose((const device *)&self, &p, &cut);
+            CHECK(chosen.kernel && (cut.share > 0) == !large && cut.share * numeric_size(types[i]) % 128 == 0,
+                  "%s %lld: %s, a share is %lld", tess_type_name(types[i]), (long long)edge, chosen.kernel,
+                  (long long)cut.share);
+        }
+}
+
 TEST(shares_keep_lines_aligned) {
     test_rng *rng = test_random();
     int shared = 0;

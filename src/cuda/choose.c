@@ -2,6 +2,7 @@
  * anything is compiled. */
 #include <math.h>
 
+#include "../numeric.h"
 #include "../product.h"
 #include "cuda.h"
 
@@ -50,9 +51,30 @@ static const tiling *choose_tiling(const tiling *t, const problem *what, int sms
     return &t[i];
 }
 
-/* Nanoseconds that simt_12_pipelined takes with its smallest tiles at least: those of f32 in rung 15. */
-static double least_time(const problem *what, int sms) {
-    return ceil(cuda_tiles(what, 32, 64) / sms) * (1850 + 15 * (double)what->k);
+/* Nanoseconds that a kernel takes with its smallest tiles at least, on a card with so many multiprocessors. */
+typedef struct least {
+    int rows, cols;
+    double start, step; /* of k */
+    int sms;
+} least;
+
+/* Those of simt_12_pipelined are of f32 in rung 15; those of mma_07_raster three fifths of an A100's rate. */
+static least least_of(const cuda_device *self, int tensor) {
+    int sms = self->facts->gpu.sms;
+    return tensor ? (least){64, 64, 2000, 5, sms} : (least){32, 64, 1850, 15, sms};
+}
+
+static double least_time(const void *with, const problem *run) {
+    const least *l = with;
+    return ceil(cuda_tiles(run, l->rows, l->cols) / l->sms) * (l->start + l->step * (double)run->k);
+}
+
+/* The share of k for which even the smallest tiles are too few; 0: there is none. That time need not be exact for it. */
+static int64_t share_of(const least *l, const problem *what) {
+    const cuda_sharing by = {cuda_tiles(what, l->rows, l->cols), l->sms, 128 / (int)numeric_size(what->in),
+                             least_time, l};
+    double time = cuda_worth_sharing(least_time(l, what));
+    return cuda_choose_share(what, &by, &time);
 }
 
 /* Whether tensor cores may multiply it: f32 only where its last bits may be lost. */
@@ -66,8 +88,10 @@ static choice choose_tensor(const cuda_device *self, const problem *what, choice
     if (chosen.kernel) return chosen;
     if (self->facts->architecture >= 80) {
         int deep = self->facts->gpu.shared_per_block_most >= DEEP_SHARED;
-        const tiling *t =
-            choose_tiling(deep ? tilings_tensor_deep : tilings_tensor, what, self->facts->gpu.sms);
+        const tiling *list = deep ? tilings_tensor_deep : tilings_tensor,
+                     *t = choose_tiling(list, what, self->facts->gpu.sms);
+        least smallest = least_of(self, 1);
+        if (t == &list[TILINGS - 1]) cut->share = share_of(&smallest, what);
         return (choice){"mma_07_raster", t->params, t->reason};
     }
     if (what->in == TESS_F16 || what->in == TESS_I8)
@@ -98,10 +122,12 @@ choice cuda_choose(const device *base, const problem *what, choice_cut *cut) {
     if (what->in == TESS_F32) return cuda_choose_simt(self, what, cut);
     choice doubles = what->in == TESS_F64 ? cuda_choose_f64(self, what, cut) : (choice){NULL, NULL, NULL};
     if (doubles.kernel) return doubles;
-    choice several = cuda_choose_batched(self, what, least_time(what, self->facts->gpu.sms));
+    least smallest = least_of(self, 0);
+    choice several = cuda_choose_batched(self, what, least_time(&smallest, what));
     if (several.kernel) return several;
-    const tiling *t =
-        choose_tiling(what->in == TESS_F64 ? tilings_wide : tilings, what, self->facts->gpu.sms);
+    const tiling *list = what->in == TESS_F64 ? tilings_wide : tilings,
+                 *t = choose_tiling(list, what, self->facts->gpu.sms);
+    if (t == &list[TILINGS - 1]) cut->share = share_of(&smallest, what);
     return (choice){"simt_12_pipelined", t->params, t->reason};
 }
 
