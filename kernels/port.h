@@ -37,10 +37,11 @@ typedef float acc_t, out_t;
 #elif defined(TYPE_I8_I32)
 typedef signed char in_t;
 typedef int acc_t, out_t;
-#elif defined(TYPE_F32_F16) || defined(TYPE_F32_BF16) /* of add.cu alone: from sums to C */
+#elif defined(TYPE_F32_F16) || defined(TYPE_F32_BF16)
+/* Of add.cu alone: from sums to C. */
 typedef float in_t, acc_t;
 typedef unsigned short out_t;
-#else                                                 /* TYPE_F32 */
+#else /* TYPE_F32 */
 typedef float in_t, acc_t, out_t;
 #endif
 

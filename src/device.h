@@ -58,8 +58,7 @@ typedef struct plan {
     char route[256]; /* what happens to views the kernel does not take as they are; "": nothing */
     int less_exact;  /* what the problem's compute mode allows beyond f32 is made use of */
     plan_rest rest;
-    int64_t
-        share; /* of k, that a product of its own has: their sums are added up afterwards (product.h); 0: all */
+    int64_t share; /* of k, for each of several products whose sums are added (product.h); 0: all of it */
     int shares_nothing;               /* a run changes nothing of the device: several may run it at once */
     struct tess_operand *prepared[2]; /* A and B, if they are */
 } plan;
