@@ -42,3 +42,22 @@ table_accuracy() {
             }
         }'
 }
+
+# Shapes with a long k or few rows or columns, by the planner and by multiply-adds alone, each beside cuBLAS's SGEMM.
+table_deep() {
+    echo '| m×n×k | kernel | f32 | of cuBLAS | f32-strict | of cuBLAS |'
+    echo '|---|---|---|---|---|---|'
+    results_rows accurate-shapes.csv '
+        function micro(ms) { return ms * 1000 < 100 ? sprintf("%.1f µs", ms * 1000) : sprintf("%.0f µs", ms * 1000) }
+        function smaller() { return of("m") + 0 < of("n") + 0 ? of("m") + 0 : of("n") + 0 }
+        of("batch") == 1 && (of("k") * of("k") >= 16 * of("m") * of("n") || (smaller() > 1 && smaller() <= 64)) {
+            shape = of("m") "×" of("n") "×" of("k")
+            if (of("compute") == "f32-strict") { strict[shape] = micro(of("time_ms")) " | " sprintf("%.2f", of("ratio")); next }
+            if (shape in line) next
+            name = of("kernel")
+            sub(/^auto:/, "", name)
+            order[++count] = shape
+            line[shape] = "| " shape " | " name " | " micro(of("time_ms")) " | " sprintf("%.2f", of("ratio"))
+        }
+        END { for (i = 1; i <= count; i++) print line[order[i]] " | " strict[order[i]] " |" }'
+}
