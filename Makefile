@@ -242,7 +242,7 @@ format:
 # the tests that use threads.
 sanitize:
 	$(MAKE) BUILD=$(BUILD)/asan OPT='-O1 -g' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' tests
-	TESSERA_TEST_SHORT=1 ASAN_OPTIONS=detect_leaks=1 $(BUILD)/asan/tests/tests
+	TESSERA_TEST_SHORT=1 ASAN_OPTIONS=detect_leaks=1 $(BUILD)/asan/tests/tests --jobs=2
 	$(MAKE) tsan
 # TSan of some compilers does not start where the kernel randomises addresses widely.
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
