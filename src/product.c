@@ -133,12 +133,12 @@ static tess_status check_types(const problem *what, const kernel_row *kernel, se
 /* From a row of the sums of a share to the next: lines begin at multiples of 16 bytes. */
 static int64_t sums_row(const problem *run) {
     int64_t unit = 16 / numeric_size(run->acc);
-    return (run->n + unit - 1) / unit * unit;
+    return launch_pieces(run->n, unit) * unit;
 }
 
 /* Whole shares, and the one that is left, if any. */
 static int64_t count_shares(const problem *run, int64_t share) {
-    return (run->k + share - 1) / share;
+    return launch_pieces(run->k, share);
 }
 
 static problem whole_shares(problem run, int64_t share) {

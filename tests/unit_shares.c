@@ -107,7 +107,7 @@ typedef struct run_case {
     double beta;
 } run_case;
 
-/* `data` NULL: new memory with integers in it. */
+/* New memory with integers in it. */
 static tess_matrix view_of(tess_type type, int64_t rows, int64_t cols, int by_columns, uint64_t seed) {
     void *data = test_alloc((size_t)(rows * cols * numeric_size(type)));
     tess_matrix m = by_columns ? tess_view_col_major(type, rows, cols, data, 0)
