@@ -13,9 +13,10 @@
 /* Bytes of the widest copies, at whose multiples the lines of every copy begin; and those of a line of the cache, at
  * whose multiples long ones begin: else every piece of that size would lie in two. */
 enum { WIDEST = 16, CACHE_LINE = 128 };
-/* Copying matrices for their alignment pays for multiply-adds from so many rows and columns on, where the product is at least
- * that cubed. For tensor cores it always does: at 33 already a launch takes less time than copies of 2 bytes. */
-enum { WORTH_ALIGNING_SIDE = 768, WORTH_ALIGNING = 1400 };
+/* Copying matrices for their alignment pays for multiply-adds where the product is at least that cubed, and an element of A or
+ * B is used so many times in the mean. For tensor cores it always does: at 33 already a launch takes less time than copies of
+ * 2 bytes. */
+enum { WORTH_ALIGNING = 400, WORTH_ALIGNING_USES = 60 };
 /* TMA moves lines that begin at multiples of 16 bytes, but half as fast as those at multiples of a line of the cache. From
  * so many rows and columns of C on a copy of A and B costs less than that, unless blocks share what they fetch. */
 enum { WORTH_LINES = 4096 };
@@ -102,9 +103,10 @@ static int wants_aligned(const problem *run, const kernel_row *kernel, const int
     if ((!kernel->tensor && !plain) || vec < 0) return 0;
     if (kernel->tensor && run->in == TESS_F64) return 0; /* copies of 8 bytes are fast enough beside f64 */
     if (params[vec] != REGISTRY_UNSET && params[vec] * numeric_size(run->in) < WIDEST) return 0;
-    const double least = WORTH_ALIGNING, volume = (double)run->m * (double)run->n * (double)run->k;
-    return kernel->tensor || (run->m >= WORTH_ALIGNING_SIDE && run->n >= WORTH_ALIGNING_SIDE &&
-                              volume >= least * least * least);
+    const double least = WORTH_ALIGNING, lines = (double)(run->m + run->n),
+                 area = (double)run->m * (double)run->n;
+    return kernel->tensor ||
+           (area >= WORTH_ALIGNING_USES * lines && area * (double)run->k >= least * least * least);
 }
 
 int route_copies_loose(const problem *run) {

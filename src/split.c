@@ -130,12 +130,15 @@ static int32_t rows_of_strip(int64_t k, int cluster) {
     return (int32_t)(launch_pieces(units, pieces) * STRIP);
 }
 
-static split_side side_of(const void *from, int64_t lines, int64_t k, int64_t count, int64_t line,
-                          int64_t step, int64_t batch, int cluster) {
+int split_is_wide(int64_t lines, int64_t line, int64_t step, int64_t batch) {
     int across = step != 1;
     int64_t near = across ? line : step, far = across ? step : line;
-    int wide = near == 1 && far % 4 == 0 && batch % 4 == 0 && (uintptr_t)from % 16 == 0 &&
-               (!across || lines % 4 == 0);
+    return near == 1 && far % 4 == 0 && batch % 4 == 0 && (!across || lines % 4 == 0);
+}
+
+static split_side side_of(const void *from, int64_t lines, int64_t k, int64_t count, int64_t line,
+                          int64_t step, int64_t batch, int cluster) {
+    int across = step != 1, wide = split_is_wide(lines, line, step, batch) && (uintptr_t)from % 16 == 0;
     return (split_side){.from = from,
                         .lines = (int32_t)lines,
                         .products = batch == 0 ? 1 : (int32_t)count,

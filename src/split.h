@@ -49,6 +49,9 @@ typedef struct split_arguments {
     int64_t c_row, c_col, batch_c;
 } split_arguments;
 
+/* Whether lines may be read 16 bytes at a time, if the first begins at a multiple of those. */
+int split_is_wide(int64_t lines, int64_t line, int64_t step, int64_t batch);
+
 /* Bytes of workspace for the product as the kernel sees it. */
 int64_t split_workspace(const problem *run);
 

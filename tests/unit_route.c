@@ -530,10 +530,10 @@ TEST(route_of_kernels_with_a_width_for_c) {
         {TESS_F32, TESS_F32, 60, 63, 61, 0, 1, COLUMNS, COLUMNS, ROWS, plain},
         {TESS_F32, TESS_F32, 61, 60, 60, 0, 1, ROWS, ROWS, COLUMNS, plain},
         {TESS_F32, TESS_F32, 60, 60, 61, 0, 1, ROWS, ROWS, ROWS, plain},
-        {TESS_F32, TESS_F32, 2001, 2003, 2005, 0, 1, ROWS, ROWS, ROWS, plain},
+        {TESS_F32, TESS_F32, 401, 403, 405, 0, 1, ROWS, ROWS, ROWS, plain},
         {TESS_F32, TESS_F32, 2001, 2004, 2005, 0, 1, ROWS, ROWS, ROWS, plain},
         {TESS_F64, TESS_F64, 2001, 2003, 2005, 1, 1, ROWS, ROWS, ROWS, plain},
-        {TESS_F32, TESS_F32, 2001, 767, 9005, 0, 1, ROWS, ROWS, ROWS, plain},
+        {TESS_F32, TESS_F32, 2001, 61, 9005, 0, 1, ROWS, ROWS, ROWS, plain},
     };
     static const char *const params[] = {"VEC=4 CVEC=4", "VEC=1 CVEC=1", "VEC=4 CVEC=1",
                                          "VEC=4 CVEC=1", "VEC=1 CVEC=4", "VEC=4 CVEC=1",

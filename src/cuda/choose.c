@@ -123,7 +123,8 @@ choice cuda_choose(const device *base, const problem *what, choice_cut *cut) {
     choice doubles = what->in == TESS_F64 ? cuda_choose_f64(self, what, cut) : (choice){NULL, NULL, NULL};
     if (doubles.kernel) return doubles;
     least smallest = least_of(self, 0);
-    choice several = cuda_choose_batched(self, what, least_time(&smallest, what));
+    double time = least_time(&smallest, what);
+    choice several = cuda_choose_batched(self, what, &time);
     if (several.kernel) return several;
     const tiling *list = what->in == TESS_F64 ? tilings_wide : tilings,
                  *t = choose_tiling(list, what, self->facts->gpu.sms);

@@ -33,16 +33,16 @@ static double time_of(const tiling *t, const problem *what, int sms) {
     return launch + each * (t->start + t->step * (double)what->k) * (double)numeric_size(what->in) / 4;
 }
 
-choice cuda_choose_batched(const cuda_device *self, const problem *what, double time) {
+choice cuda_choose_batched(const cuda_device *self, const problem *what, double *time) {
     choice best = {NULL, NULL, NULL};
     if (what->batch.count == 1) return best;
     for (int i = 0; i < TILINGS; i++) {
         const tiling *t = &tilings[i];
         double needs = time_of(t, what, self->facts->gpu.sms);
-        if (needs >= time) continue;
+        if (needs >= *time) continue;
         best = (choice){"simt_16_batched", t->params,
                         "small products of a batch keep memory busy where many are in work at once"};
-        time = needs;
+        *time = needs;
     }
     return best;
 }

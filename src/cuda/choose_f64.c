@@ -94,7 +94,7 @@ choice cuda_choose_f64(const cuda_device *self, const problem *what, choice_cut 
         return none;
     const tiling *best = find_best(self, &way, &time, &cut->share);
     if (!best) return none;
-    choice several = cuda_choose_batched(self, &way.run, time);
+    choice several = cuda_choose_batched(self, &way.run, &time);
     if (several.kernel) return several;
     if (cut->share > 0) return (choice){KERNEL, best->params, FASTEST ", k is long, and C has few tiles"};
     return (choice){KERNEL, best->params,

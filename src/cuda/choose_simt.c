@@ -28,7 +28,7 @@ static const tiling tilings[] = {
     {64, 128, 43.9, 2800, 151, 1, 0, "simt_15_split", "BM=64,SPLIT=4,BK=16,ROWS=1,STAGES=3"},
     {64, 128, 47.1, 2800, 80, 0, 0, "simt_15_split", "BM=64,SPLIT=4,ROWS=1,STAGES=3"},
     {48, 96, 29.6, 2000, 113, 1, 0, "simt_15_split", "BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=2,STAGES=3"},
-    {32, 64, 14.3, 1850, 151, 0, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
+    {32, 64, 14.3, 1850, 151, 1, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
     {32, 64, 15.1, 1850, 78, 0, 0, "simt_15_split", "BM=32,BN=64,TM=8,SPLIT=8,ROWS=1,STAGES=3"},
     {32, 32, 8.0, 1250, 99, 0, 1, "simt_15_split", "BM=32,BN=32,TM=8,TN=4,SPLIT=8,BK=16,ROWS=1,STAGES=3"},
     {16, 32, 5.4, 1400, 76, 0, 0, "simt_15_split", "BM=16,BN=32,TM=4,TN=4,SPLIT=16,ROWS=1,STAGES=3"},
@@ -43,10 +43,15 @@ static const double alone = 0.75, second_launch = 2000, worth_cutting = 0.995;
  * multiprocessors with one block each, and with several. */
 static const double cached = 40e6, few_rate = 2350, many_rate = 3400;
 
+/* What a step takes longer, and what beginning and ending does, where rows of A or B are not aligned; and the nanoseconds of a
+ * launch that copies them so that they are, and the bytes it moves in one. */
+static const double loose_step = 1.6, loose_start = 1.4, copy_start = 3000, copy_rate = 3600;
+
 /* What there is to choose for: the product as the kernel sees it, and the card. */
 typedef struct asked {
     problem run;
     int aligned, sms, kilobytes;
+    double copies; /* nanoseconds */
 } asked;
 
 /* A tiling and its time; and where C is cut, the rows or columns that it gets, and the tiling of the rest. */
@@ -56,23 +61,29 @@ typedef struct found {
     double time;
 } found;
 
+/* Of A and B. */
+static double bytes_of(const problem *run) {
+    return 4.0 * (double)(run->m + run->n) * (double)run->k * (double)run->batch.count;
+}
+
 static int is_possible(const tiling *t, const asked *ask) {
     return t->kilobytes <= ask->kilobytes && t->aligned <= ask->aligned;
 }
 
-static double time_of(const tiling *t, const problem *run, int sms) {
-    double rounds = ceil(cuda_tiles(run, t->rows, t->cols) / sms),
-           bytes = 4.0 * (double)(run->m + run->n) * (double)run->k * (double)run->batch.count;
-    double memory = bytes > cached ? t->start + bytes / (rounds > 1 ? many_rate : few_rate) : 0;
+static double time_of(const tiling *t, const problem *run, const asked *ask) {
+    double rounds = ceil(cuda_tiles(run, t->rows, t->cols) / ask->sms), bytes = bytes_of(run);
+    double start = t->start * (ask->aligned ? 1 : loose_start),
+           step = t->step * (ask->aligned ? 1 : loose_step);
+    double memory = bytes > cached ? start + bytes / (rounds > 1 ? many_rate : few_rate) : 0;
     if (t->paired && fmod(rounds, 2) == 1) rounds += alone;
-    return fmax(memory, rounds * (t->start + t->step * (double)run->k));
+    return fmax(memory, rounds * (start + step * (double)run->k));
 }
 
 static found find_one(const asked *ask, const problem *run) {
     found best = {.tiles = NULL, .rows = run->m, .cols = run->n};
     for (int i = 0; i < TILINGS; i++) {
         if (!is_possible(&tilings[i], ask)) continue;
-        double time = time_of(&tilings[i], run, ask->sms);
+        double time = time_of(&tilings[i], run, ask);
         if (best.tiles && time >= best.time) continue;
         best.tiles = &tilings[i], best.time = time;
     }
@@ -91,27 +102,27 @@ static void try_cut(const asked *ask, const tiling *t, int by_rows, found *best)
     *left -= *length;
     if (*left < 1) return;
     found after = find_one(ask, &rest);
-    double time = time_of(t, &first, ask->sms) + second_launch + after.time;
+    double time = time_of(t, &first, ask) + second_launch + after.time;
     if (time >= best->time * (best->rest_tiles ? 1 : worth_cutting)) return;
     *best = (found){t, after.tiles, first.m, first.n, 0, time};
 }
 
-/* A tiling and the card. */
+/* A tiling, and what it is asked for. */
 typedef struct timed {
     const tiling *tiles;
-    int sms;
+    const asked *ask;
 } timed;
 
 static double time_of_share(const void *with, const problem *run) {
     const timed *t = with;
-    return time_of(t->tiles, run, t->sms);
+    return time_of(t->tiles, run, t->ask);
 }
 
 static void try_shares(const asked *ask, found *best) {
     double time = cuda_worth_sharing(best->time);
     for (int i = 0; i < TILINGS; i++) {
         const tiling *t = &tilings[i];
-        const timed with = {t, ask->sms};
+        const timed with = {t, ask};
         if (!is_possible(t, ask)) continue;
         double tiles = cuda_tiles(&ask->run, t->rows, t->cols);
         const cuda_sharing by = {tiles, ask->sms, 8, time_of_share, &with};
@@ -141,7 +152,16 @@ static asked ask_for(const cuda_device *self, const problem *what, route *way) {
     if (!kernel || route_of(what, kernel, params, NULL, way, &why) != TESS_OK) return ask;
     ask.run = way->run;
     ask.aligned = route_can_read(way, NULL, 4) ? 1 + route_can_write(way, NULL, 4) : 0;
+    if (way->a.copied || way->b.copied) ask.copies = copy_start + 2 * bytes_of(&ask.run) / copy_rate;
     return ask;
+}
+
+double cuda_time_simt(const cuda_device *self, const problem *what) {
+    route way = {.swapped = 0};
+    asked ask = ask_for(self, what, &way);
+    double time = find_best(&ask).time + ask.copies;
+    cuda_choose_batched(self, &ask.run, &time);
+    return time;
 }
 
 choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut *cut) {
@@ -149,7 +169,8 @@ choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut
     asked ask = ask_for(self, what, &way);
     found best = find_best(&ask);
     const tiling *t = best.tiles;
-    choice several = cuda_choose_batched(self, &ask.run, best.time);
+    double time = best.time + ask.copies;
+    choice several = cuda_choose_batched(self, &ask.run, &time);
     if (several.kernel) return several;
     if (best.rest_tiles) {
         *cut = (choice_cut){best.rest_tiles->kernel, best.rest_tiles->params,

@@ -15,50 +15,53 @@ enum { SPLIT_BY_DEFAULT = 1 };
 enum { LEAST_K = 256 };
 #define RULE "from k = 256 on parts of f32 on tensor cores have no more error than f32 multiply-adds, and "
 
-/* A tile, and the seconds that a multiprocessor takes for one of k. */
+/* A tile, the seconds that a multiprocessor takes for one of k, and how many times as long where fewer than half of them have
+ * a tile. */
 typedef struct split_tiling {
     int rows, cols;
-    double time;
+    double time, alone;
     const char *params;
 } split_tiling;
 enum { TILINGS = 3 };
 
-/* A card. Of the time before the product: the launches, 12 bytes for each element of A and B, and for each line the waits
- * of its threads for each other. And of multiply-adds, at the best rate that a multiprocessor reaches on any shape: a
- * choice that is wrong must not be slower. */
+/* A card. Of the time before the product: the launches; for each line the waits of its threads for each other; 12 bytes for each
+ * element of A and B, by seconds of what fits the second-level cache and of what does not; and seconds for each element of
+ * lines that are not aligned. And of multiply-adds, at the best rate that a multiprocessor reaches on any shape; 0: as long as
+ * choose_simt.c says. */
 typedef struct split_card {
     const char *kernel, *reason;
     split_tiling tilings[TILINGS];
-    double parts_start, parts_bytes, parts_line, plain_start, plain_rate;
+    double parts_start, parts_line, cached, cached_bytes, parts_bytes, loose, plain_start, plain_rate;
 } split_card;
 
 static const split_card h200 = {.kernel = "split_01_fp16x3",
                                 .reason = RULE "here they take less time",
-                                .tilings = {{128, 192, 24.5e-9, NULL},
-                                            {128, 128, 16.9e-9, "BN=128,STAGES=6,CM=1,GROUP=16,BOXES=2"},
-                                            {128, 64, 11e-9, "BN=64,STAGES=8,CM=1,GROUP=16,BOXES=2"}},
-                                .parts_start = 8e-6,
-                                .parts_bytes = 4.9e12,
-                                .parts_line = 1e-9,
-                                .plain_start = 3e-6,
-                                .plain_rate = 0.4e12};
+                                .tilings = {{128, 192, 24.5e-9, 1.9, NULL},
+                                            {128, 128, 16.9e-9, 1, "BN=128,STAGES=6,CM=1,GROUP=16,BOXES=2"},
+                                            {128, 64, 9e-9, 1, "BN=64,STAGES=8,CM=1,GROUP=16,BOXES=2"}},
+                                .parts_start = 8.4e-6,
+                                .parts_line = 0.2e-9,
+                                .cached = 50e6,
+                                .cached_bytes = 15e12,
+                                .parts_bytes = 4.4e12,
+                                .loose = 3.5e-12};
 
 /* Not measured on that card, but reckoned from its published rates: three fifths of a third of 312 TFLOPS as f16 on 108
  * multiprocessors, against all of 19.5 TFLOPS as f32; two thirds of 1.5 TB/s for parts, and launches that do not overlap.
  * Small tiles take as much longer than large ones as on an H200. */
 static const split_card a100 = {.kernel = "split_03_mma",
                                 .reason = RULE "by this card's published rates they take less time",
-                                .tilings = {{128, 128, 57e-9, NULL},
-                                            {128, 64, 38e-9, "BN=64,WM=32,STAGES=4"},
-                                            {64, 64, 22e-9, "BM=64,BN=64,WM=32,WN=16,STAGES=4"}},
+                                .tilings = {{128, 128, 57e-9, 1.9, NULL},
+                                            {128, 64, 38e-9, 1.9, "BN=64,WM=32,STAGES=4"},
+                                            {64, 64, 22e-9, 1.9, "BM=64,BN=64,WM=32,WN=16,STAGES=4"}},
                                 .parts_start = 15e-6,
-                                .parts_bytes = 1e12,
                                 .parts_line = 2e-9,
+                                .parts_bytes = 1e12,
                                 .plain_start = 3e-6,
                                 .plain_rate = 0.18e12};
 
-/* Where fewer than half of the multiprocessors have a tile, each takes that much longer for it. */
-static const double alone = 1.9;
+/* What parts must take of the time that multiply-adds do, for the models are not exact. */
+static const double worth_splitting = 0.95;
 
 /* NULL: one whose tensor cores are not known to be faster by parts. Those of cards for graphics, sm_86, sm_89 and sm_120,
  * multiply f16 with sums of f32 at one to two times the rate of f32, and three products use that up; some for servers do
@@ -76,18 +79,25 @@ int cuda_splits(const cuda_device *self) {
 /* Of the product alone, with such tiles. */
 static double tile_time(const problem *what, const split_tiling *t, int sms) {
     double tiles = cuda_tiles(what, t->rows, t->cols);
-    return (tiles < 0.5 * sms ? alone : ceil(tiles / sms)) * (double)what->k * t->time;
+    return (tiles < 0.5 * sms ? t->alone : ceil(tiles / sms)) * (double)what->k * t->time;
 }
 
 static double pack_time(const split_card *card, const problem *what) {
-    double count = (double)what->batch.count, of_a = what->batch.stride_a ? count : 1,
-           of_b = what->batch.stride_b ? count : 1, lines = (double)what->m * of_a + (double)what->n * of_b;
-    return card->parts_start + lines * (card->parts_line + 12 * (double)what->k / card->parts_bytes);
+    const tess_batch *batch = &what->batch;
+    double a = (double)what->m * (batch->stride_a ? (double)batch->count : 1),
+           b = (double)what->n * (batch->stride_b ? (double)batch->count : 1), k = (double)what->k,
+           bytes = 12 * k * (a + b), far = fmax(bytes - card->cached, 0);
+    int is_loose_a = !split_is_wide(what->m, what->a_row, what->a_col, batch->stride_a),
+        is_loose_b = !split_is_wide(what->n, what->b_col, what->b_row, batch->stride_b);
+    double loose = k * (is_loose_a * a + is_loose_b * b) * card->loose,
+           near = far < bytes ? (bytes - far) / card->cached_bytes : 0;
+    return card->parts_start + (a + b) * card->parts_line + near + far / card->parts_bytes + loose;
 }
 
-static double plain_time(const split_card *card, const problem *what, int sms) {
+static double plain_time(const cuda_device *self, const split_card *card, const problem *what) {
     double operations = 2 * (double)what->m * (double)what->n * (double)what->k * (double)what->batch.count;
-    return card->plain_start + operations / (card->plain_rate * sms);
+    if (card->plain_rate == 0) return 1e-9 * worth_splitting * cuda_time_simt(self, what);
+    return card->plain_start + operations / (card->plain_rate * self->facts->gpu.sms);
 }
 
 static int is_wanted(void) {
@@ -128,7 +138,7 @@ choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cu
         int64_t found = cuda_choose_share(what, &by, &shared);
         if (found > 0) share = found, best = with.tiles, time = shared;
     }
-    if (time >= 1e9 * plain_time(card, what, sms)) return none;
+    if (time >= 1e9 * plain_time(self, card, what)) return none;
     cut->share = share;
     return (choice){card->kernel, best->params, card->reason};
 }

@@ -133,7 +133,8 @@ choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cu
 
 /* ---- choose_simt.c ---- */
 
-/* For f32 on sm_80 and later. */
+/* For f32 on sm_80 and later; and the nanoseconds that it takes on an H200. */
+double cuda_time_simt(const cuda_device *self, const problem *what);
 choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut *cut);
 
 /* ---- choose_shares.c ---- */
@@ -153,9 +154,9 @@ int64_t cuda_choose_share(const problem *run, const cuda_sharing *by, double *ti
 
 /* ---- choose_batched.c ---- */
 
-/* What takes less than `time` nanoseconds, if the product is a batch of many; kernel NULL: nothing does. For f32, f64 and
- * i32 on sm_80 and later. */
-choice cuda_choose_batched(const cuda_device *self, const problem *what, double time);
+/* What takes less than *time nanoseconds, which is then that, if the product is a batch of many; kernel NULL: nothing does. For
+ * f32, f64 and i32 on sm_80 and later. */
+choice cuda_choose_batched(const cuda_device *self, const problem *what, double *time);
 
 /* ---- choose_f64.c ---- */
 

@@ -1,0 +1,79 @@
+/* unit_f32.c: whether the planner takes parts on tensor cores for f32, or multiply-adds, beside what both took on an H200.
+ * White-box: it asks cuda_choose; no GPU is needed. */
+#include "harness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../src/cuda/cuda.h"
+
+/* A product in rows; and microseconds, in bursts: of f32-strict, and of the fastest of split_01_fp16x3's tiles. */
+typedef struct timed_case {
+    int64_t m, n, k;
+    double plain, parts;
+} timed_case;
+
+static const timed_case cases[] = {{384, 384, 384, 6.9, 11.1},     {448, 448, 448, 8.8, 12.4},
+                                   {512, 512, 512, 8.5, 13.3},     {576, 576, 576, 18.0, 14.4},
+                                   {640, 640, 640, 20.3, 14.8},    {704, 704, 704, 22.2, 15.9},
+                                   {768, 768, 768, 23.2, 17.0},    {832, 832, 832, 41.9, 18.5},
+                                   {1024, 512, 512, 16.6, 13.6},   {300, 300, 3000, 25.4, 35.3},
+                                   {128, 2048, 1024, 15.4, 19.2},  {256, 1024, 1024, 15.2, 18.3},
+                                   {449, 449, 449, 12.4, 14.8},    {513, 513, 513, 22.2, 16.2},
+                                   {577, 577, 577, 25.1, 17.0},    {641, 641, 641, 27.7, 17.8},
+                                   {705, 705, 705, 29.7, 18.7},    {769, 769, 769, 46.0, 22.2},
+                                   {833, 833, 833, 49.1, 21.1},    {1001, 1001, 1001, 55.8, 22.9},
+                                   {1025, 1025, 1025, 72.4, 33.1}, {1025, 513, 513, 23.7, 17.3},
+                                   {129, 2049, 1025, 41.3, 30.3},  {257, 1025, 1025, 39.2, 22.4},
+                                   {1000, 1000, 1000, 50.1, 19.7}};
+
+static problem problem_of(const timed_case *t, tess_compute compute) {
+    problem p = {.in = TESS_F32, .out = TESS_F32, .acc = TESS_F32, .compute = compute};
+    p.m = t->m, p.n = t->n, p.k = t->k;
+    p.a_row = t->k, p.b_row = p.c_row = t->n, p.a_col = p.b_col = p.c_col = p.batch.count = 1;
+    return p;
+}
+
+/* Which nothing calls here: that there is one decides. */
+static int encode(void *map, int type, unsigned rank, void *address, const uint64_t *dimensions,
+                  const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave,
+                  int swizzle, int promotion, int fill) {
+    (void)map, (void)type, (void)rank, (void)address, (void)dimensions, (void)strides, (void)box, (void)steps;
+    (void)interleave, (void)swizzle, (void)promotion, (void)fill;
+    return 1;
+}
+
+/* With the multiprocessors of an H200, and a driver that has tensor maps. */
+static void with_h200(void (*look)(const cuda_device *self, const timed_case *t)) {
+    static cuda_facts facts = {.architecture = 90, .gpu = {.sms = 132, .shared_per_block_most = 232448}};
+    cuda_device self = {.facts = &facts};
+    driver_table had = driver;
+    driver.cuTensorMapEncodeTiled = encode;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) look(&self, &cases[i]);
+    driver = had;
+}
+
+static void look_at_choice(const cuda_device *self, const timed_case *t) {
+    choice_cut cut = {.share = 0};
+    problem what = problem_of(t, TESS_COMPUTE_DEFAULT);
+    choice chosen = cuda_choose((const device *)self, &what, &cut);
+    CHECK(chosen.kernel && strncmp(chosen.kernel, t->parts < t->plain ? "split_" : "simt_", 5) == 0,
+          "%lldx%lldx%lld: %s, where multiply-adds took %.1f us and parts %.1f", (long long)t->m,
+          (long long)t->n, (long long)t->k, chosen.kernel, t->plain, t->parts);
+}
+
+TEST(f32_takes_parts_where_they_were_faster) {
+    with_h200(look_at_choice);
+}
+
+static void look_at_time(const cuda_device *self, const timed_case *t) {
+    problem what = problem_of(t, TESS_COMPUTE_F32_STRICT);
+    double time = cuda_time_simt(self, &what) / 1000;
+    CHECK(time > 0.8 * t->plain && time < 1.2 * t->plain, "%lldx%lldx%lld: %.1f us instead of %.1f",
+          (long long)t->m, (long long)t->n, (long long)t->k, time, t->plain);
+}
+
+/* Rows that are not aligned take longer, or copies do. */
+TEST(f32_times_are_near_those_measured) {
+    with_h200(look_at_time);
+}
