@@ -8,7 +8,7 @@ static const char told[] = "; k is shared among ";
 
 /* Few tiles and a long k; with a remainder; rows that are not aligned; and what the stand-in shares on wgmma, where a cluster
  * of four blocks is all it has, and by parts. */
-static const int64_t shapes[][3] = {{32, 32, 32768}, {40, 24, 20003}, {33, 31, 16387}, {128, 256, 8192}};
+static const int64_t shapes[][3] = {{32, 32, 32768}, {40, 24, 20003}, {33, 31, 16387}, {128, 128, 16384}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static problem_spec spec_of(int pair, const int64_t shape[3], int order) {

@@ -23,7 +23,7 @@ static const mode_case with_split[] = {
     {"k too small", "simt_", TESS_COMPUTE_DEFAULT, 2048, 2048, 255},
     {"k just large enough", "split_01_fp16x3 ", TESS_COMPUTE_DEFAULT, 2048, 2048, 256},
     {"small", "simt_", TESS_COMPUTE_DEFAULT, 128, 128, 256},
-    {"thin", "simt_", TESS_COMPUTE_DEFAULT, 16, 4096, 4096},
+    {"thin", "simt_", TESS_COMPUTE_DEFAULT, 8, 4096, 4096},
     {"a vector", "vector_", TESS_COMPUTE_DEFAULT, 1, 4096, 4096},
 };
 
