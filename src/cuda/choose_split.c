@@ -24,14 +24,15 @@ typedef struct split_tiling {
 } split_tiling;
 enum { TILINGS = 3 };
 
-/* A card. Of the time before the product: the launches; for each line the waits of its threads for each other; 12 bytes for each
- * element of A and B, by seconds of what fits the second-level cache and of what does not; and seconds for each element of
- * lines that are not aligned. And of multiply-adds, at the best rate that a multiprocessor reaches on any shape; 0: as long as
+/* A card. Of the time before the product: the launches; for each line beyond those that are in work at once the waits of its
+ * threads for each other; 12 bytes for each element of A and B, a second's of what fits the second-level cache and of what does
+ * not; and seconds for each element of lines that are not aligned. And of multiply-adds, at the best rate that a multiprocessor reaches on any shape; 0: as long as
  * choose_simt.c says. */
 typedef struct split_card {
     const char *kernel, *reason;
     split_tiling tilings[TILINGS];
-    double parts_start, parts_line, cached, cached_bytes, parts_bytes, loose, plain_start, plain_rate;
+    double parts_start, lines_at_once, parts_line, cached, cached_bytes, parts_bytes, loose, plain_start,
+        plain_rate;
 } split_card;
 
 static const split_card h200 = {.kernel = "split_01_fp16x3",
@@ -39,8 +40,9 @@ static const split_card h200 = {.kernel = "split_01_fp16x3",
                                 .tilings = {{128, 192, 24.5e-9, 1.9, NULL},
                                             {128, 128, 16.9e-9, 1, "BN=128,STAGES=6,CM=1,GROUP=16,BOXES=2"},
                                             {128, 64, 9e-9, 1, "BN=64,STAGES=8,CM=1,GROUP=16,BOXES=2"}},
-                                .parts_start = 8.4e-6,
-                                .parts_line = 0.2e-9,
+                                .parts_start = 8.7e-6,
+                                .lines_at_once = 3000,
+                                .parts_line = 1.1e-9,
                                 .cached = 50e6,
                                 .cached_bytes = 15e12,
                                 .parts_bytes = 4.4e12,
@@ -91,7 +93,8 @@ static double pack_time(const split_card *card, const problem *what) {
         is_loose_b = !split_is_wide(what->n, what->b_col, what->b_row, batch->stride_b);
     double loose = k * (is_loose_a * a + is_loose_b * b) * card->loose,
            near = far < bytes ? (bytes - far) / card->cached_bytes : 0;
-    return card->parts_start + (a + b) * card->parts_line + near + far / card->parts_bytes + loose;
+    return card->parts_start + fmax(a + b - card->lines_at_once, 0) * card->parts_line + near +
+           far / card->parts_bytes + loose;
 }
 
 static double plain_time(const cuda_device *self, const split_card *card, const problem *what) {
