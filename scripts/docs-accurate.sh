@@ -43,14 +43,14 @@ table_accuracy() {
         }'
 }
 
-# Shapes with a long k or few rows or columns, by the planner and by multiply-adds alone, each beside cuBLAS's SGEMM.
-table_deep() {
+# beside_strict CONDITION: shapes for which the condition holds, in awk, by the planner and by multiply-adds alone, each beside cuBLAS's SGEMM.
+beside_strict() {
     echo '| m×n×k | kernel | f32 | of cuBLAS | f32-strict | of cuBLAS |'
     echo '|---|---|---|---|---|---|'
     results_rows accurate-shapes.csv '
         function micro(ms) { return ms * 1000 < 100 ? sprintf("%.1f µs", ms * 1000) : sprintf("%.0f µs", ms * 1000) }
         function smaller() { return of("m") + 0 < of("n") + 0 ? of("m") + 0 : of("n") + 0 }
-        of("batch") == 1 && (of("k") * of("k") >= 16 * of("m") * of("n") || (smaller() > 1 && smaller() <= 64)) {
+        of("batch") == 1 && ('"$1"') {
             shape = of("m") "×" of("n") "×" of("k")
             if (of("compute") == "f32-strict") { strict[shape] = micro(of("time_ms")) " | " sprintf("%.2f", of("ratio")); next }
             if (shape in line) next
@@ -60,4 +60,12 @@ table_deep() {
             line[shape] = "| " shape " | " name " | " micro(of("time_ms")) " | " sprintf("%.2f", of("ratio"))
         }
         END { for (i = 1; i <= count; i++) print line[order[i]] " | " strict[order[i]] " |" }'
+}
+# A long k, or few rows or columns.
+table_deep() {
+    beside_strict 'of("k") * of("k") >= 16 * of("m") * of("n") || (smaller() > 1 && smaller() <= 64)'
+}
+# Squares, and rows that are not aligned.
+table_medium() {
+    beside_strict 'smaller() > 64 && smaller() < 2100 && of("k") < 2100 && (of("m") == of("n") || of("n") % 4)'
 }
