@@ -35,8 +35,9 @@ static int64_t share_of(const share_case *t) {
     if (t->type == TESS_F32) p.compute = TESS_COMPUTE_F32_STRICT;
     p.a_row = t->k, p.b_row = p.c_row = t->n, p.a_col = p.b_col = p.c_col = 1;
     p.batch = (tess_batch){t->count, t->m * t->k, t->k * t->n, t->m * t->n};
+    double time;
     choice chosen =
-        t->type == TESS_F32 ? cuda_choose_simt(&self, &p, &cut) : cuda_choose_f64(&self, &p, &cut);
+        t->type == TESS_F32 ? cuda_choose_simt(&self, &p, &cut, &time) : cuda_choose_f64(&self, &p, &cut);
     CHECK(chosen.kernel, "%s: no kernel", text_of(t));
     return cut.share;
 }

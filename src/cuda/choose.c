@@ -99,6 +99,22 @@ static choice choose_tensor(const cuda_device *self, const problem *what, choice
     return (choice){NULL, NULL, NULL};
 }
 
+/* What parts must take of the time that multiply-adds do, for the models are not exact. */
+static const double worth_splitting = 0.95;
+
+/* By parts on tensor cores, or by multiply-adds. Which tiles those would get is not asked where none would do. */
+static choice choose_f32(const cuda_device *self, const problem *what, choice_cut *cut) {
+    choice_cut of_parts = {.share = 0};
+    double parts, plain;
+    choice by_parts = cuda_choose_split(self, what, &of_parts, &parts, &plain);
+    if (!by_parts.kernel || parts >= plain) {
+        choice by_plain = cuda_choose_simt(self, what, cut, &plain);
+        if (!by_parts.kernel || parts >= worth_splitting * plain) return by_plain;
+    }
+    *cut = of_parts;
+    return by_parts;
+}
+
 /* The type comes first: only some kernels take all of them. Then the shape. */
 choice cuda_choose(const device *base, const problem *what, choice_cut *cut) {
     const cuda_device *self = (const cuda_device *)base;
@@ -110,8 +126,6 @@ choice cuda_choose(const device *base, const problem *what, choice_cut *cut) {
         choice chosen = choose_tensor(self, what, cut);
         if (chosen.kernel) return chosen;
     }
-    choice by_parts = cuda_choose_split(self, what, cut);
-    if (by_parts.kernel) return by_parts;
     if (what->in != TESS_F32 && what->in != TESS_F64 && what->in != TESS_I32)
         return (choice){"simt_09_tile2d", NULL, "it is the fastest kernel that takes this type"};
     if (self->facts->architecture < 80)
@@ -119,7 +133,7 @@ choice cuda_choose(const device *base, const problem *what, choice_cut *cut) {
                    ? (choice){"simt_08_strided4x4", NULL, SOME_IDLE}
                    : (choice){"simt_11_warptile", NULL,
                               "it is the fastest for a card without asynchronous copies"};
-    if (what->in == TESS_F32) return cuda_choose_simt(self, what, cut);
+    if (what->in == TESS_F32) return choose_f32(self, what, cut);
     choice doubles = what->in == TESS_F64 ? cuda_choose_f64(self, what, cut) : (choice){NULL, NULL, NULL};
     if (doubles.kernel) return doubles;
     least smallest = least_of(self, 0);

@@ -156,21 +156,13 @@ static asked ask_for(const cuda_device *self, const problem *what, route *way) {
     return ask;
 }
 
-double cuda_time_simt(const cuda_device *self, const problem *what) {
-    route way = {.swapped = 0};
-    asked ask = ask_for(self, what, &way);
-    double time = find_best(&ask).time + ask.copies;
-    cuda_choose_batched(self, &ask.run, &time);
-    return time;
-}
-
-choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut *cut) {
+choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut *cut, double *time) {
     route way = {.swapped = 0};
     asked ask = ask_for(self, what, &way);
     found best = find_best(&ask);
     const tiling *t = best.tiles;
-    double time = best.time + ask.copies;
-    choice several = cuda_choose_batched(self, &ask.run, &time);
+    *time = best.time + ask.copies;
+    choice several = cuda_choose_batched(self, &ask.run, time);
     if (several.kernel) return several;
     if (best.rest_tiles) {
         *cut = (choice_cut){best.rest_tiles->kernel, best.rest_tiles->params,

@@ -26,13 +26,14 @@ enum { TILINGS = 3 };
 
 /* A card. Of the time before the product: the launches; for each line beyond those that are in work at once the waits of its
  * threads for each other; 12 bytes for each element of A and B, a second's of what fits the second-level cache and of what does
- * not; and seconds for each element of lines that are not aligned. And of multiply-adds, at the best rate that a multiprocessor reaches on any shape; 0: as long as
- * choose_simt.c says. */
+ * not; and seconds for each element of lines that are not aligned. And of multiply-adds, at the best rate that a
+ * multiprocessor reaches on any shape. */
 typedef struct split_card {
     const char *kernel, *reason;
+    int reckoned; /* and not measured: a choice that is wrong must not be slower */
     split_tiling tilings[TILINGS];
-    double parts_start, lines_at_once, parts_line, cached, cached_bytes, parts_bytes, loose, plain_start,
-        plain_rate;
+    double parts_start, lines_at_once, parts_line, cached, cached_bytes, parts_bytes, loose;
+    double plain_start, plain_rate;
 } split_card;
 
 static const split_card h200 = {.kernel = "split_01_fp16x3",
@@ -46,13 +47,16 @@ static const split_card h200 = {.kernel = "split_01_fp16x3",
                                 .cached = 50e6,
                                 .cached_bytes = 15e12,
                                 .parts_bytes = 4.4e12,
-                                .loose = 3.5e-12};
+                                .loose = 3.5e-12,
+                                .plain_start = 3e-6,
+                                .plain_rate = 0.4e12};
 
 /* Not measured on that card, but reckoned from its published rates: three fifths of a third of 312 TFLOPS as f16 on 108
  * multiprocessors, against all of 19.5 TFLOPS as f32; two thirds of 1.5 TB/s for parts, and launches that do not overlap.
  * Small tiles take as much longer than large ones as on an H200. */
 static const split_card a100 = {.kernel = "split_03_mma",
                                 .reason = RULE "by this card's published rates they take less time",
+                                .reckoned = 1,
                                 .tilings = {{128, 128, 57e-9, 1.9, NULL},
                                             {128, 64, 38e-9, 1.9, "BN=64,WM=32,STAGES=4"},
                                             {64, 64, 22e-9, 1.9, "BM=64,BN=64,WM=32,WN=16,STAGES=4"}},
@@ -61,9 +65,6 @@ static const split_card a100 = {.kernel = "split_03_mma",
                                 .parts_bytes = 1e12,
                                 .plain_start = 3e-6,
                                 .plain_rate = 0.18e12};
-
-/* What parts must take of the time that multiply-adds do, for the models are not exact. */
-static const double worth_splitting = 0.95;
 
 /* NULL: one whose tensor cores are not known to be faster by parts. Those of cards for graphics, sm_86, sm_89 and sm_120,
  * multiply f16 with sums of f32 at one to two times the rate of f32, and three products use that up; some for servers do
@@ -97,10 +98,9 @@ static double pack_time(const split_card *card, const problem *what) {
            far / card->parts_bytes + loose;
 }
 
-static double plain_time(const cuda_device *self, const split_card *card, const problem *what) {
+static double plain_time(const split_card *card, const problem *what, int sms) {
     double operations = 2 * (double)what->m * (double)what->n * (double)what->k * (double)what->batch.count;
-    if (card->plain_rate == 0) return 1e-9 * worth_splitting * cuda_time_simt(self, what);
-    return card->plain_start + operations / (card->plain_rate * self->facts->gpu.sms);
+    return card->plain_start + operations / (card->plain_rate * sms);
 }
 
 static int is_wanted(void) {
@@ -122,7 +122,8 @@ static double time_of_shares(const void *with, const problem *run) {
     return 1e9 * (pack_time(t->card, run) + tile_time(run, t->tiles, t->sms));
 }
 
-choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cut *cut) {
+choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cut *cut, double *time,
+                         double *plain) {
     const choice none = {NULL, NULL, NULL};
     const split_card *card = card_of(self);
     if (what->in != TESS_F32 || what->compute != TESS_COMPUTE_DEFAULT || what->k < LEAST_K) return none;
@@ -132,16 +133,17 @@ choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cu
     int64_t share = 0;
     for (int i = 1; i < TILINGS; i++)
         if (tile_time(what, &card->tilings[i], sms) < tile_time(what, best, sms)) best = &card->tilings[i];
-    double time = 1e9 * (pack_time(card, what) + tile_time(what, best, sms)),
-           shared = cuda_worth_sharing(time);
+    *time = 1e9 * (pack_time(card, what) + tile_time(what, best, sms));
+    *plain = 1e9 * plain_time(card, what, sms);
+    double shared = cuda_worth_sharing(*time);
     for (int i = 0; i < TILINGS; i++) {
         const timed with = {card, &card->tilings[i], sms};
         double tiles = cuda_tiles(what, with.tiles->rows, with.tiles->cols);
         const cuda_sharing by = {tiles, sms, SPLIT_DEPTH, time_of_shares, &with};
         int64_t found = cuda_choose_share(what, &by, &shared);
-        if (found > 0) share = found, best = with.tiles, time = shared;
+        if (found > 0) share = found, best = with.tiles, *time = shared;
     }
-    if (time >= 1e9 * plain_time(self, card, what)) return none;
+    if (card->reckoned && *time >= *plain) return none;
     cut->share = share;
     return (choice){card->kernel, best->params, card->reason};
 }

@@ -128,14 +128,15 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_c
 
 /* Whether f32 is split on this card without being asked. */
 int cuda_splits(const cuda_device *self);
-/* kernel NULL: f32 is not to be split here. */
-choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cut *cut);
+/* kernel NULL: f32 is not to be split here. Else the nanoseconds that it takes by parts; and that multiply-adds take at least,
+ * whatever their tiles. */
+choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cut *cut, double *time,
+                         double *plain);
 
 /* ---- choose_simt.c ---- */
 
 /* For f32 on sm_80 and later; and the nanoseconds that it takes on an H200. */
-double cuda_time_simt(const cuda_device *self, const problem *what);
-choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut *cut);
+choice cuda_choose_simt(const cuda_device *self, const problem *what, choice_cut *cut, double *time);
 
 /* ---- choose_shares.c ---- */
 
