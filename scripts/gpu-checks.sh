@@ -98,6 +98,9 @@ verify_list() {
         echo "4-shares auto --type f32,f64,bf16,f16:f32,i8 --count 1 --alpha 2 --beta 1 --batch 1 --shape 40x24x20003,33x31x16387,128x256x8192,300x300x3000 --seed $seed"
         echo "4-shares-parts auto --type f32 --count 1 --alpha 2 --beta 1 --batch 1 --shape 512x512x16384 --seed $seed"
         echo "4-shares-strict auto --type f32 --compute f32-strict --count 1 --alpha 2 --beta 1 --batch 1 --shape 40x24x20003,512x512x8192,300x300x3000 --seed $seed"
+        for compute in f32 f32-strict; do
+            echo "4-medium-$compute auto --type f32 --compute $compute --count 1 --alpha 2 --beta 1 --batch 1 --shape 257x263x251,401x403x405,513x514x515,769x771x773,1025x513x257,129x2049x257 --seed $seed"
+        done
         echo "5-rest auto --type f32 --compute f32-strict --alpha 2 --beta 1 --batch 1 --shape 4226x256x100,128x8452x100,4225x255x101 --seed $seed"
     fi
     if has_family mma; then
