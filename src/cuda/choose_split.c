@@ -24,10 +24,10 @@ typedef struct split_tiling {
 } split_tiling;
 enum { TILINGS = 3 };
 
-/* A card. Of the time before the product: the launches; for each line beyond those that are in work at once the waits of its
- * threads for each other; 12 bytes for each element of A and B, a second's of what fits the second-level cache and of what does
- * not; and seconds for each element of lines that are not aligned. And of multiply-adds, at the best rate that a
- * multiprocessor reaches on any shape. */
+/* A card. Before the product: seconds of the launches; then those of each line beyond the ones that are in work at once, whose
+ * threads wait for each other, or those of memory, whichever are more: 12 bytes for each element of A and B, so many in a second
+ * of the first that the second-level cache holds, and of all others; and seconds for each element of lines that are not
+ * aligned. Of multiply-adds: the best rate that a multiprocessor reaches on any shape. */
 typedef struct split_card {
     const char *kernel, *reason;
     int reckoned; /* and not measured: a choice that is wrong must not be slower */
@@ -42,8 +42,8 @@ static const split_card h200 = {.kernel = "split_01_fp16x3",
                                             {128, 128, 16.9e-9, 1, "BN=128,STAGES=6,CM=1,GROUP=16,BOXES=2"},
                                             {128, 64, 9e-9, 1, "BN=64,STAGES=8,CM=1,GROUP=16,BOXES=2"}},
                                 .parts_start = 8.7e-6,
-                                .lines_at_once = 3000,
-                                .parts_line = 1.1e-9,
+                                .lines_at_once = 1600,
+                                .parts_line = 1.7e-9,
                                 .cached = 50e6,
                                 .cached_bytes = 15e12,
                                 .parts_bytes = 4.4e12,
@@ -93,9 +93,9 @@ static double pack_time(const split_card *card, const problem *what) {
     int is_loose_a = !split_is_wide(what->m, what->a_row, what->a_col, batch->stride_a),
         is_loose_b = !split_is_wide(what->n, what->b_col, what->b_row, batch->stride_b);
     double loose = k * (is_loose_a * a + is_loose_b * b) * card->loose,
-           near = far < bytes ? (bytes - far) / card->cached_bytes : 0;
-    return card->parts_start + fmax(a + b - card->lines_at_once, 0) * card->parts_line + near +
-           far / card->parts_bytes + loose;
+           near = far < bytes ? (bytes - far) / card->cached_bytes : 0,
+           waits = fmax(a + b - card->lines_at_once, 0) * card->parts_line;
+    return card->parts_start + fmax(waits, near + far / card->parts_bytes) + loose;
 }
 
 static double plain_time(const split_card *card, const problem *what, int sms) {
