@@ -1,11 +1,11 @@
 /* hopper.h: what a kernel for Hopper's tensor cores may use beside port.h; it says #include "hopper.h" after its
  * header. For sm_90a alone; the simulator has none of it. Addresses of shared memory are 32-bit numbers here.
  *
- *   barrier_*              barriers in shared memory that count arrivals and bytes; waits are for one of two phases
+ *   barrier_*, block_address  of barriers.h
  *   tma_*                  copies of boxes, 128 bytes wide, between a matrix and shared memory; one thread asks
  *   wgmma_*, WGMMA         64×BN sums of four warps += A (64×32 bytes) * B (32 bytes×BN), both in shared memory; WGMMA_HELD
  *                          with A in registers. WGMMA_COLS, if the kernel defines it, instead of BN
- *   block_address, send_four  shared memory of other blocks of the cluster
+ *   send_four              sums to the shared memory of another block of the cluster
  *   tile_of                which tile of C comes at which place in the order
  *
  * A tile in shared memory is lines of 128 bytes, their pieces of 16 swizzled as TMA writes and wgmma reads them: piece
@@ -16,9 +16,7 @@
 #define CLUSTER_KERNEL(threads, cluster) KERNEL2(threads, 1) __cluster_dims__(cluster, 1, 1)
 #define ARGUMENT                         const __grid_constant__ tma_gemm
 
-DEVICE unsigned shared_at(const void *memory) {
-    return (unsigned)__cvta_generic_to_shared(memory);
-}
+#include "barriers.h"
 
 DEVICE unsigned shared_word(unsigned address) {
     unsigned word;
@@ -26,13 +24,8 @@ DEVICE unsigned shared_word(unsigned address) {
     return word;
 }
 
-/* The same place in another block of the cluster; and four sums that are written there, and counted by a barrier there. They
- * are not to be taken for words: what turns sums into those, wgmma would wait for. */
-DEVICE unsigned block_address(unsigned address, int block) {
-    unsigned there;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
-    return there;
-}
+/* Four sums that are written to another block of the cluster, and counted by a barrier there. They are not to be taken for
+ * words: what turns sums into those, wgmma would wait for. */
 #if defined(TYPE_I8_I32)
 #define SUM_IN   "r"
 #define SUM_TYPE "s32"
@@ -47,42 +40,6 @@ DEVICE void send_four(unsigned to, const acc_t sums[4], unsigned barrier) {
                  : "memory");
 }
 
-/* ---- Barriers ---- */
-
-DEVICE void barrier_init(unsigned barrier, int arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-/* After all are made, before others use them. */
-DEVICE void barrier_publish(void) {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-DEVICE void barrier_arrive(unsigned barrier) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-/* At the same barrier of another block of the cluster. */
-DEVICE void barrier_arrive_at(unsigned barrier, int block) {
-    asm volatile("{\n.reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
-                 "r"(block)
-                 : "memory");
-}
-/* Arrives, and makes the phase last until so many bytes have come by TMA. */
-DEVICE void barrier_expect(unsigned barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-                 : "memory");
-}
-/* Until the phase of that parity is over. */
-DEVICE void barrier_wait(unsigned barrier, unsigned parity) {
-    asm volatile("{\n.reg .pred over;\n"
-                 "AGAIN:\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
-                 "@over bra OVER;\n"
-                 "bra AGAIN;\n"
-                 "OVER:\n}" ::"r"(barrier),
-                 "r"(parity)
-                 : "memory");
-}
 /* A barrier of the hardware, 1 to 15: waits for, or only announces, so many threads. */
 DEVICE void named_wait(int number, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");

@@ -252,43 +252,58 @@ DEVICE facts write_and_survey(const strip *p, const float *tile, unsigned larges
     return f;
 }
 
-/* What blocks of a cluster tell each other of a strip. */
+/* What blocks of a cluster tell each other of strips, one after the other. Barriers count what has come. A block may be one
+ * strip ahead of another, hence two of each for what all tell all; what was found is for the first block alone. */
 typedef struct strip_room {
-    unsigned of_warp[THREADS / 32][STRIP], largest[STRIP];
-    facts all[MANY][STRIP]; /* of the first block alone: what each has found */
+    unsigned long long told[2], told_found;
+    unsigned of_warp[THREADS / 32][STRIP], largest[2][MANY][STRIP];
+    two_words found[MANY][STRIP]; /* smallest and count of facts */
 } strip_room;
 
-/* Blocks of a cluster wait for each other, and read and write each other's shared memory. */
+/* A write to another block is counted there when it has arrived. At a barrier of the cluster, instead, a block would wait for
+ * all that it has written to memory. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-DEVICE void cluster_arrive(void) {
+#include "barriers.h"
+
+DEVICE void make_barriers(strip_room *room) {
+    if (threadIdx.x == 0) {
+        barrier_init(shared_at(&room->told[0]), 1);
+        barrier_init(shared_at(&room->told[1]), 1);
+        barrier_init(shared_at(&room->told_found), 1);
+        barrier_publish();
+    }
+    __syncthreads();
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
-DEVICE void cluster_wait(void) {
+/* Before the first word to another block: it has barriers. */
+DEVICE void await_barriers(void) {
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-DEVICE unsigned word_at(const unsigned *own, int block) {
-    unsigned word, address = (unsigned)__cvta_generic_to_shared(own);
-    asm volatile("{\n.reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %1, %2;\n"
-                 "ld.shared::cluster.u32 %0, [there];\n}"
-                 : "=r"(word)
-                 : "r"(address), "r"(block)
-                 : "memory");
-    return word;
+DEVICE void expect(const unsigned long long *barrier, int bytes) {
+    if (threadIdx.x == 0) barrier_expect(shared_at(barrier), bytes);
 }
-DEVICE void give_facts(facts *own, facts f, int block) {
-    unsigned address = (unsigned)__cvta_generic_to_shared(own);
-    asm volatile("{\n.reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "st.shared::cluster.v4.u32 [there], {%2, %3, %4, %5};\n}" ::"r"(address),
-                 "r"(block), "r"(f.largest), "r"(f.smallest), "r"(f.count), "r"(0)
+DEVICE void await_told(const unsigned long long *barrier, int phase) {
+    barrier_wait_cluster(shared_at(barrier), phase & 1);
+}
+DEVICE void tell_word(const unsigned *own, unsigned word, int block, const unsigned long long *barrier) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(
+                     block_address(shared_at(own), block)),
+                 "r"(word), "r"(block_address(shared_at(barrier), block))
+                 : "memory");
+}
+DEVICE void tell_two(const two_words *own, two_words words, int block, const unsigned long long *barrier) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%0], {%1, %2}, [%3];" ::
+                     "r"(block_address(shared_at(own), block)),
+                 "r"(words.at[0]), "r"(words.at[1]), "r"(block_address(shared_at(barrier), block))
                  : "memory");
 }
 #else
-#define cluster_arrive()          __syncthreads()
-#define cluster_wait()            ((void)0)
-#define word_at(own, block)       (*(own))
-#define give_facts(own, f, block) (*(own) = (f))
+#define make_barriers(room)                  ((void)0)
+#define await_barriers()                     ((void)0)
+#define expect(barrier, bytes)               ((void)0)
+#define await_told(barrier, phase)           __syncthreads()
+#define tell_word(own, word, block, barrier) (*(own) = (word))
+#define tell_two(own, words, block, barrier) (*(own) = (words))
 #endif
 
 /* Elements of k of each block of a cluster: whole pieces of 32. */
@@ -306,39 +321,47 @@ DEVICE void add_largest(const strip *p, const float *tile, unsigned largest[4]) 
     }
 }
 
-/* The largest element of a thread's line, from what all threads of the cluster found of four lines each. */
-DEVICE unsigned largest_of_cluster(unsigned largest[4], int cluster, strip_room *room) {
-    int lane = threadIdx.x % 32, four = threadIdx.x % 8;
+/* The largest element of a thread's line in a block's strip of that number, from what all threads of the cluster found of
+ * four lines each. Each warp tells one block. */
+DEVICE unsigned largest_of_cluster(unsigned largest[4], int cluster, int number, strip_room *room) {
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, rank = blockIdx.x % cluster, turn = number % 2;
+    expect(&room->told[turn], cluster * STRIP * (int)sizeof(unsigned));
+    if (rank == 0) expect(&room->told_found, cluster * STRIP * (int)sizeof(two_words));
     UNROLL
     for (int i = 0; i < 4; i++) {
         largest[i] = larger_bits(largest[i], __shfl_xor_sync(0xffffffffu, largest[i], 8));
         largest[i] = larger_bits(largest[i], __shfl_xor_sync(0xffffffffu, largest[i], 16));
-        if (lane < 8) room->of_warp[threadIdx.x / 32][4 * four + i] = largest[i];
+        if (lane < 8) room->of_warp[warp][4 * lane + i] = largest[i];
     }
     __syncthreads();
-    if (threadIdx.x < STRIP) {
+    if (number == 0) await_barriers();
+    if (warp < cluster) {
         unsigned most = 0;
-        for (int i = 0; i < THREADS / 32; i++) most = larger_bits(most, room->of_warp[i][threadIdx.x]);
-        room->largest[threadIdx.x] = most;
+        for (int i = 0; i < THREADS / 32; i++) most = larger_bits(most, room->of_warp[i][lane]);
+        tell_word(&room->largest[turn][rank][lane], most, warp, &room->told[turn]);
     }
-    cluster_arrive();
-    cluster_wait();
-    return join_largest(word_at(&room->largest[column_of_thread()], threadIdx.x % cluster), 7);
+    await_told(&room->told[turn], number / 2);
+    return join_largest(room->largest[turn][threadIdx.x % cluster][column_of_thread()], 7);
 }
 
-/* The first block of a cluster judges the lines, from what all have given it. */
-DEVICE int judge_strip(const strip *p, int cluster, strip_room *room, int lack) {
+/* The first block of a cluster judges the lines, from what all have told it. */
+DEVICE int judge_strip(const strip *p, unsigned largest, int cluster, strip_room *room, int lack) {
     int line = p->line + column_of_thread();
-    if (blockIdx.x % cluster != 0 || threadIdx.x % 8 != 0 || line >= p->side->lines) return 0;
-    facts f = room->all[0][column_of_thread()];
-    for (int i = 1; i < cluster; i++) merge(&f, &room->all[i][column_of_thread()]);
+    facts f = {largest, ~0u, 0, 0};
+    if (threadIdx.x % 8 != 0 || line >= p->side->lines) return 0;
+    for (int i = 0; i < cluster; i++) {
+        two_words found = room->found[i][column_of_thread()];
+        f.smallest = smaller_bits(f.smallest, found.at[0]);
+        f.count += (int)found.at[1];
+    }
     return judge_line(&f, p->k, lack, p->side->undo + 2 * number_of(p->side, p->product, line));
 }
 
-/* Strip number `at` of a side, by the blocks of a cluster together; returns what was found. A block whose share does not
- * fit its tile as a `whole` reads it in pieces, and all but the last once more, the latest first: they are still near. */
-DEVICE int prepare_strip(const split *s, int cluster, int whole, const split_side *side, int at, int lack,
-                         float *tile, strip_room *room) {
+/* Strip number `at` of a side, by the blocks of a cluster together, which have had so many before; returns what was found.
+ * A block whose share does not fit its tile as a `whole` reads it in pieces, and all but the last once more, the latest
+ * first: they are still near. */
+DEVICE int prepare_strip(const split *s, int cluster, int whole, const split_side *side, int at, int before,
+                         int lack, float *tile, strip_room *room) {
     int k = s->k, groups = groups_of(side, STRIP), each = rows_each(k, cluster), end = chunks_of(k) * DEPTH,
         rank = blockIdx.x % cluster, first = rank * each, last = first + each < end ? first + each : end;
     strip p = {side, at / groups, at % groups * STRIP, first, 0, k};
@@ -350,7 +373,7 @@ DEVICE int prepare_strip(const split *s, int cluster, int whole, const split_sid
         add_largest(&p, tile, most);
         p.row += p.rows;
     } while (!whole && p.row < last);
-    unsigned largest = largest_of_cluster(most, cluster, room);
+    unsigned largest = largest_of_cluster(most, cluster, before, room);
     int line = p.line + column_of_thread();
     facts f = {largest, ~0u, 0, 0};
     float undo[2];
@@ -369,10 +392,11 @@ DEVICE int prepare_strip(const split *s, int cluster, int whole, const split_sid
         read_strip(&p, tile);
     }
     f = join_facts(f, 7);
-    if (threadIdx.x % 8 == 0) give_facts(&room->all[rank][column_of_thread()], f, 0);
-    cluster_arrive();
-    cluster_wait();
-    return judge_strip(&p, cluster, room, lack);
+    two_words found = {{f.smallest, (unsigned)f.count}};
+    if (threadIdx.x % 8 == 0) tell_two(&room->found[rank][column_of_thread()], found, 0, &room->told_found);
+    if (rank > 0) return 0;
+    await_told(&room->told_found, before);
+    return judge_strip(&p, largest, cluster, room, lack);
 }
 
 /* The parts alone of a piece of a strip. */
@@ -405,16 +429,20 @@ DEVICE int line_groups_of(const split_side *side) {
 
 /* All strips of both sides, by clusters; all other lines, by blocks. They return what was found. */
 DEVICE int prepare_strips(const split *s, int cluster, int whole, float *tile, strip_room *room) {
-    int of_a = strips_of(&s->a), all = of_a + strips_of(&s->b), found = 0;
-    for (int at = blockIdx.x / cluster; at < all; at += s->strip_blocks / cluster) {
+    int of_a = strips_of(&s->a), all = of_a + strips_of(&s->b), found = 0, before = 0;
+    make_barriers(room);
+    await_last_kernel();
+    for (int at = blockIdx.x / cluster; at < all; at += s->strip_blocks / cluster, before++) {
         int is_a = at < of_a;
-        found = join_found(found, prepare_strip(s, cluster, whole, is_a ? &s->a : &s->b,
-                                                is_a ? at : at - of_a, is_a ? LACK_A : LACK_B, tile, room));
+        found =
+            join_found(found, prepare_strip(s, cluster, whole, is_a ? &s->a : &s->b, is_a ? at : at - of_a,
+                                            before, is_a ? LACK_A : LACK_B, tile, room));
     }
     return found;
 }
 DEVICE int prepare_others(const split *s, lines_room *room) {
     int of_a = line_groups_of(&s->a), all = of_a + line_groups_of(&s->b), found = 0;
+    await_last_kernel();
     for (int at = blockIdx.x - s->strip_blocks; at < all; at += gridDim.x - s->strip_blocks) {
         int is_a = at < of_a;
         found = join_found(found, prepare_lines(is_a ? &s->a : &s->b, is_a ? at : at - of_a, s->k,
@@ -436,7 +464,6 @@ DEVICE void set_spare_factors(const split_side *side) {
 
 DEVICE void prepare(const split *s, int cluster, int whole, float *tile, prepare_room *room,
                     int founds[THREADS]) {
-    await_last_kernel();
     int found = (int)blockIdx.x < s->strip_blocks ? prepare_strips(s, cluster, whole, tile, &room->of_strips)
                                                   : prepare_others(s, &room->of_lines);
     found = join_all_found(found, founds);
@@ -451,13 +478,13 @@ DEVICE void prepare(const split *s, int cluster, int whole, float *tile, prepare
 PREPARE_KERNEL(MANY) split_prepare(SPLIT_ARGUMENT s) {
     DYNAMIC_SHARED(float, tile);
     __shared__ prepare_room room;
-    __shared__ int founds[THREADS];
+    __shared__ int founds[THREADS]; /* not in the room: barriers may not be written over */
     prepare(&s, MANY, 0, tile, &room, founds);
 }
 PREPARE_KERNEL(FEW) split_prepare_short(SPLIT_ARGUMENT s) {
     DYNAMIC_SHARED(float, tile);
     __shared__ prepare_room room;
-    __shared__ int founds[THREADS];
+    __shared__ int founds[THREADS]; /* not in the room: barriers may not be written over */
     prepare(&s, FEW, 1, tile, &room, founds);
 }
 
