@@ -13,6 +13,10 @@
 
 #include "sides.h"
 
+#ifndef SHORT
+#define SHORT 0 /* 1: there is no bf16x6 */
+#endif
+
 enum {
     BM = 128, /* 64 rows for each of two warpgroups */
     CONSUMERS = 2,
@@ -105,12 +109,23 @@ DEVICE void pack_again(const split *s, int *next) {
 DEVICE int way_of(const split *s, int *memory) {
     if (s->packs) return *(const volatile int *)s->state;
     int way = choose_way(s, memory);
+    if (SHORT && way == WAY_BF16X6) way = WAY_FMA;
     if (blockIdx.x == 0 && threadIdx.x == 0) s->state[0] = way;
     __syncthreads();
     if (way == WAY_BF16X6 && s->least_way != way) pack_again(s, memory);
     fence_async(); /* TMA will write to where the threads did */
     __syncthreads();
     return way;
+}
+
+/* Parts that split_pack has written, as three bf16, and that are not used. */
+DEVICE int leave_parts(const split *s) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        note_way(&s->a, WAY_BF16X6);
+        note_way(&s->b, WAY_BF16X6);
+        s->state[0] = WAY_FMA;
+    }
+    return WAY_FMA;
 }
 
 /* ---- The producer ---- */
@@ -348,6 +363,7 @@ DEVICE void split_product(const split_gemm *all, const void *memory, int least_w
     if (CM > 1) cluster_wait();
     await_last_kernel();
     int way = way_of(&all->whole, (int *)__cvta_shared_to_generic(r.stages));
+    if (SHORT && way == WAY_BF16X6) way = leave_parts(&all->whole);
     if (way == WAY_FMA) {
         plain_tile *tiles = (plain_tile *)__cvta_shared_to_generic(r.stages);
         plain_product(&all->whole, tiles[0], tiles[1]);

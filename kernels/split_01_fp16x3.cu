@@ -28,6 +28,9 @@
 #ifndef STORE
 #define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and are written element by element */
 #endif
+#ifndef SHORT
+#define SHORT 0 /* 1: no bf16x6, which below k = 512 may err more than multiply-adds: those do it */
+#endif
 #include "split.h"
 
 CLUSTER_KERNEL(THREADS, CM) split_01_fp16x3(const __grid_constant__ split_gemm all) {

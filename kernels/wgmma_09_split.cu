@@ -13,7 +13,7 @@
 #define BM 64 /* rows of C of a block, 64 for each warpgroup that multiplies: 64 or 128 */
 #endif
 #ifndef BN
-#define BN 64 /* columns of C of a block: 64, and with BM = 64 also 128 */
+#define BN 64 /* columns of C of a block: 64, 128 or 192 */
 #endif
 #ifndef STAGES
 #define STAGES 6 /* tiles of A and B in flight or in use */

@@ -115,12 +115,13 @@ verify_list() {
     fi
     if has_family split && is_hopper; then
         for part in "$seed" 2 3 4; do echo "3-split-$part split_* --type f32 --count 24 --max-size 700 --seed $part"; done
+        echo "4-split_01_fp16x3:SHORT=1 split_01_fp16x3 --params SHORT=1 --type f32 --count 24 --max-size 700 --seed $seed"
     fi
     if has_family wgmma && is_hopper; then
-        for params in BM=64,BN=128,STAGES=8,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=0,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2; do
+        for params in BM=64,BN=128,STAGES=8,TURN=0 BM=64,BN=192,STAGES=6,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=0,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2; do
             echo "4-wgmma_07_fitted:$params wgmma_07_fitted --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
         done
-        for params in CK=1 CK=2,BN=128 CK=2,BM=128 CK=8,BOXES=2; do
+        for params in CK=1 CK=2,BN=128 CK=2,BM=128 CK=2,BM=128,BN=128,STAGES=5 CK=2,BM=128,BN=192,STAGES=4 CK=8,BOXES=2; do
             echo "4-wgmma_09_split:$params wgmma_09_split --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
         done
         for params in CN=2 TURN=0 BM=192,BN=192,TURN=0,BOXES=1 BM=192,TURN=0,CN=2 BM=128,STAGES=6,TURN=0,CN=2 BM=64,STAGES=8,TURN=0 BM=64,BN=64,STAGES=8,TURN=0; do

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../src/cuda/cuda.h"
+#include "unit_h200.h"
 
 /* Products in rows; and microseconds, in bursts: of f32-strict, and of the fastest of split_01_fp16x3's tiles. */
 typedef struct timed_case {
@@ -30,30 +30,13 @@ static const timed_case cases[] = {{384, 384, 384, 1, 6.9, 11.1},      {448, 448
                                    {512, 512, 256, 16, 48.8, 44.8}};
 
 static problem problem_of(const timed_case *t, tess_compute compute) {
-    problem p = {.in = TESS_F32, .out = TESS_F32, .acc = TESS_F32, .compute = compute};
-    p.m = t->m, p.n = t->n, p.k = t->k;
-    p.a_row = t->k, p.b_row = p.c_row = t->n, p.a_col = p.b_col = p.c_col = 1;
-    p.batch = (tess_batch){t->count, t->m * t->k, t->k * t->n, t->m * t->n};
-    return p;
+    return h200_problem(TESS_F32, compute, t->m, t->n, t->k, t->count);
 }
 
-/* Which nothing calls here: that there is one decides. */
-static int encode(void *map, int type, unsigned rank, void *address, const uint64_t *dimensions,
-                  const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave,
-                  int swizzle, int promotion, int fill) {
-    (void)map, (void)type, (void)rank, (void)address, (void)dimensions, (void)strides, (void)box, (void)steps;
-    (void)interleave, (void)swizzle, (void)promotion, (void)fill;
-    return 1;
-}
-
-/* With the multiprocessors of an H200, and a driver that has tensor maps. */
 static void with_h200(void (*look)(const cuda_device *self, const timed_case *t)) {
-    static cuda_facts facts = {.architecture = 90, .gpu = {.sms = 132, .shared_per_block_most = 232448}};
-    cuda_device self = {.facts = &facts};
-    driver_table had = driver;
-    driver.cuTensorMapEncodeTiled = encode;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) look(&self, &cases[i]);
-    driver = had;
+    const cuda_device *self = h200_begin();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) look(self, &cases[i]);
+    h200_end();
 }
 
 static void look_at_choice(const cuda_device *self, const timed_case *t) {
@@ -82,4 +65,23 @@ static void look_at_time(const cuda_device *self, const timed_case *t) {
 /* Rows that are not aligned take longer, or copies do. */
 TEST(f32_times_are_near_those_measured) {
     with_h200(look_at_time);
+}
+
+/* At a short k three bf16 may err more than multiply-adds, on elements of all magnitudes: the kernel is told to do without. */
+TEST(f32_of_short_k_goes_without_three_parts) {
+    static const struct {
+        int64_t m, k;
+        int is_short;
+    } sizes[] = {{1024, 256, 1}, {1024, 511, 1}, {1024, 512, 0},
+                 {4096, 256, 1}, {4096, 511, 1}, {4096, 512, 0}};
+    const cuda_device *self = h200_begin();
+    for (int i = 0; i < 6; i++) {
+        choice_cut cut = {.share = 0};
+        problem what = h200_problem(TESS_F32, TESS_COMPUTE_DEFAULT, sizes[i].m, sizes[i].m, sizes[i].k, 1);
+        choice chosen = cuda_choose((const device *)self, &what, &cut);
+        int is_short = chosen.params && strstr(chosen.params, "SHORT=1");
+        CHECK(strcmp(chosen.kernel, "split_01_fp16x3") == 0 && is_short == sizes[i].is_short, "k = %d: %s %s",
+              (int)sizes[i].k, chosen.kernel, chosen.params ? chosen.params : "");
+    }
+    h200_end();
 }

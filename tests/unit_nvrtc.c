@@ -68,8 +68,8 @@ static const struct {
     {"BM=128,CN=2,STAGES=6,TURN=0", "wgmma_08"},
     {"BM=64,BN=64,STAGES=8,TURN=0", "wgmma_08"},
     {"BM=64,BN=64,STAGES=8,TURN=0,STORE=0", "wgmma_07"},
-    {"BM=128,CK=2", "wgmma_09"},
-    {"BN=128,STAGES=6,STORE=0", "split_01"},
+    {"BM=128,BN=192,CK=2,STAGES=4", "wgmma_09"},
+    {"BN=128,STAGES=6,STORE=0,SHORT=1", "split_01"},
     {"BN=64,STAGES=8,CM=1", "split_02"},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], MOST_WORKERS = 8 };

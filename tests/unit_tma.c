@@ -397,7 +397,7 @@ STANDIN_TEST(gpu_standin_tma_tiles_by_shape) {
                                      "pairs of blocks share tiles"},
                                     {64, 63, 256, "rrr", "wgmma_07_fitted BM=64 BN=64 ",
                                      "B is copied to aligned rows"},
-                                    {63, 640, 256, "rrr", "wgmma_07_fitted BM=128 BN=192 ", NULL},
+                                    {63, 640, 256, "rrr", "wgmma_07_fitted BM=64 BN=192 STAGES=6 ", NULL},
                                     {2, 2, 256, "rrr", "wgmma_07_fitted BM=64 BN=64 ", ""}};
     CHECK_PLANS(cases, TESS_F16, TESS_COMPUTE_DEFAULT);
 }

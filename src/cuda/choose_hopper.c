@@ -28,13 +28,14 @@ typedef struct tiling {
     pairs shared;
     double time;
     const char *params, *reason;
-    int deep;
+    int deep,
+        size; /* size: the bytes of elements that it was measured with, and without shares of k; 0: all */
 } tiling;
 #define EQUAL(rows, cols) WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"
 #define TILE(rows, cols, time, params, words) \
-    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words, 0 }
+    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words, 0, 0 }
 #define PAIR(rows, cols, time, params, words) \
-    { rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED, 0 }
+    { rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED, 0, 0 }
 #define TILES(rows, cols, time, params) \
     TILE(rows, cols, time, params, ""), PAIR(rows, cols, time, "CM=2,GROUP=8," params, "")
 static const tiling fitted_tilings[] = {
@@ -45,7 +46,8 @@ static const tiling fitted_tilings[] = {
     TILES(128, 128, 376, "STAGES=6,TURN=0"),
     TILES(64, 128, 222, "STAGES=8,TURN=0"),
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
-    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4", WGMMA LONG, 0},
+    {64, 192, ALONE, 312, "BM=64,BN=192,STAGES=6,TURN=0", EQUAL(64, 192), 0, 2},
+    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4", WGMMA LONG, 0, 0},
 };
 #define TILES_IN_ROWS(rows, cols, time, params) \
     TILE(rows, cols, time, params, ROWS), PAIR(rows, cols, time, "CN=2," params, ROWS)
@@ -56,14 +58,14 @@ static const tiling registers_tilings[] = {
     TILES_IN_ROWS(192, 128, 500, "STAGES=4,TURN=0"),
     TILES_IN_ROWS(128, 128, 376, "STAGES=6,TURN=0"),
     TILES_IN_ROWS(64, 128, 230, "STAGES=8,TURN=0"),
-    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4", WGMMA ROWS LONG, 0},
+    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4", WGMMA ROWS LONG, 0, 0},
 };
-#define SPLIT(rows, cols, deep, time, stages) \
-    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages, WGMMA DEEP, deep }
+#define SPLIT(rows, cols, deep, stages) \
+    "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages, WGMMA DEEP, deep
 static const tiling split_tilings[] = {
-    SPLIT(64, 64, 2, 128, 8),
-    SPLIT(64, 64, 4, 128, 8),
-    SPLIT(128, 64, 2, 222, 6),
+    {64, 64, ALONE, 128, SPLIT(64, 64, 2, 8), 0},     {64, 64, ALONE, 128, SPLIT(64, 64, 4, 8), 0},
+    {128, 64, ALONE, 222, SPLIT(128, 64, 2, 6), 0},   {128, 128, ALONE, 400, SPLIT(128, 128, 2, 5), 2},
+    {128, 192, ALONE, 524, SPLIT(128, 192, 2, 4), 2},
 };
 
 /* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. */
@@ -81,6 +83,8 @@ static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(
  * split k (and each of them) and a copy take whatever their size. */
 static const double line_time = 1.2, copy_rate = 3600, tile_start = 1500, pair_start = 1000,
                     split_start = 700, split_each = 275, copy_start = 8000;
+/* Bytes of A and B that the second-level cache holds, and those that memory gives in a nanosecond. */
+static const double cached = 60e6, memory_rate = 4200;
 /* So many multiprocessors belong to no cluster of four blocks or more. */
 enum { LARGE_CLUSTER = 4, LEFT_OUT = 12 };
 
@@ -94,8 +98,21 @@ static lines lines_of(int64_t along, int64_t across, int64_t size) {
     return distance * size % 128 == 0 ? LINES_WHOLE : LINES_LOOSE;
 }
 
-/* Nanoseconds that the product takes with such tiles. */
-static double time_of(const problem *run, const tiled *by, const tiling *t, int sms, int loose) {
+/* Two multiprocessors share one way to memory. So where fewer than all have a block, and more than half, those that are alone on
+ * their way are done first, and the others have half of their bytes left, which come as fast as TMA asks for lines.
+ * Nanoseconds until they have, if B comes from memory, of whose lines the share `of_b` is B's. */
+static double uneven_time(const problem *run, double blocks, int sms, double of_b) {
+    double size = (double)numeric_size(run->in), half = sms / 2,
+           bytes = size * (double)run->k * (double)(run->m + run->n);
+    if (size != 2 || run->m > run->n || run->batch.count > 1 || bytes <= cached || blocks <= half ||
+        blocks > 0.9 * sms)
+        return 0; /* of others nothing was measured */
+    double each = bytes / blocks;
+    return half * each / memory_rate + each / 2 * line_time / 128 / of_b;
+}
+
+/* Nanoseconds that the product takes with such tiles; `uneven`: not before memory has given all. */
+static double time_of(const problem *run, const tiled *by, const tiling *t, int sms, int loose, int uneven) {
     double size = (double)numeric_size(run->in), count = (double)run->batch.count, copy = 0;
     int below = t->shared && !by->shares_a ? 2 : 1, beside = t->shared && by->shares_a ? 2 : 1;
     double rows = fmin(t->rows, t->shared ? t->rows : (double)run->m), step = t->time;
@@ -109,12 +126,17 @@ static double time_of(const problem *run, const tiled *by, const tiling *t, int 
     double stages = ceil(ceil((double)run->k * size / 128) / deep);
     double tiles = cuda_tiles(run, t->rows * below, t->cols * beside) * below * beside * deep;
     double rounds = ceil(tiles / (deep < LARGE_CLUSTER || sms <= LEFT_OUT ? sms : sms - LEFT_OUT));
-    double start = t->shared ? pair_start : t->deep ? split_start + t->deep * split_each : 0;
-    return copy + start + rounds * (tile_start + step * stages);
+    double start = t->shared ? pair_start
+                   : t->deep ? split_start + t->deep * split_each
+                             : 0,
+           of_b = (double)t->cols / below / fetched;
+    return copy + start + rounds * tile_start +
+           fmax(rounds * step * stages, uneven ? uneven_time(run, tiles, sms, of_b) : 0);
 }
 
-/* Whether tiles may be shared for that reason. */
+/* Whether tiles may be of that kind, and shared for that reason. */
 static int is_for(const tiled *by, const tiling *t, const problem *run, int sms, int loose) {
+    if (t->size && t->size != (int)numeric_size(run->in)) return 0;
     if (t->shared == FOR_LINES) return loose;
     return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
 }
@@ -125,14 +147,17 @@ typedef struct choosing {
     const tiling *tile;
     int64_t share;
     double time;
+    double least; /* of all tiles, if memory were no matter: what shares of k were measured beside */
 } choosing;
 
 static void choose_from(choosing *best, const tiled *by, const problem *run, int sms, int loose) {
     for (int i = 0; i < by->count; i++) {
         const tiling *t = &by->tilings[i];
-        double needs = time_of(run, by, t, sms, loose);
-        if (is_for(by, t, run, sms, loose) && (!best->tile || needs < best->time))
-            *best = (choosing){by->kernel, t, 0, needs};
+        if (!is_for(by, t, run, sms, loose)) continue;
+        double needs = time_of(run, by, t, sms, loose, 1), least = time_of(run, by, t, sms, loose, 0);
+        if (best->tile) least = fmin(least, best->least);
+        if (!best->tile || needs < best->time) *best = (choosing){by->kernel, t, 0, needs, least};
+        best->least = least;
     }
 }
 
@@ -145,18 +170,18 @@ typedef struct timed {
 
 static double time_of_share(const void *with, const problem *run) {
     const timed *t = with;
-    return time_of(run, t->by, t->tile, t->sms, t->loose);
+    return time_of(run, t->by, t->tile, t->sms, t->loose, 0);
 }
 
 static void choose_share(choosing *best, const tiled *by, const problem *run, int sms, int loose) {
-    double time = cuda_worth_sharing(best->time);
+    double time = cuda_worth_sharing(best->least);
     for (int i = 0; i < by->count; i++) {
         const timed with = {by, &by->tilings[i], sms, loose};
         double tiles = cuda_tiles(run, with.tile->rows, with.tile->cols);
-        if (with.tile->shared != ALONE) continue;
+        if (with.tile->shared != ALONE || with.tile->size) continue;
         const cuda_sharing how = {tiles, sms, 128 / (int)numeric_size(run->in), time_of_share, &with};
         int64_t share = cuda_choose_share(run, &how, &time);
-        if (share > 0) *best = (choosing){by->kernel, with.tile, share, time};
+        if (share > 0) *best = (choosing){by->kernel, with.tile, share, time, time};
     }
 }
 
@@ -173,7 +198,7 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_c
           b = in_rows ? lines_of(run.b_col, run.b_row, size) : lines_of(run.b_row, run.b_col, size);
     int loose = a == LINES_LOOSE || b == LINES_LOOSE;
     const tiled *most = in_rows ? &registers : &fitted;
-    choosing best = {NULL, NULL, 0, 0};
+    choosing best = {NULL, NULL, 0, 0, 0};
     choose_from(&best, most, &run, sms, loose);
     if (!in_rows) choose_from(&best, &split, &run, sms, loose);
     choose_share(&best, most, &run, sms, loose);

@@ -11,16 +11,17 @@
 /* Whether the planner takes such kernels where $TESSERA_SPLIT does not say. */
 enum { SPLIT_BY_DEFAULT = 1 };
 
-/* From this k on parts have less error than multiply-adds in order, on all data tried. */
-enum { LEAST_K = 256 };
+/* From this k on two parts have less error than multiply-adds in order, on all data tried; and three of wgmma's kernel, from that
+ * one on: below it is told to leave to multiply-adds what two do not carry. */
+enum { LEAST_K = 256, LEAST_K_OF_THREE = 512 };
 #define RULE "from k = 256 on parts of f32 on tensor cores have no more error than f32 multiply-adds, and "
 
 /* A tile, the seconds that a multiprocessor takes for one of k, and how many times as long where fewer than half of them have
- * a tile. */
+ * a tile; its parameters, and those for a k below LEAST_K_OF_THREE. */
 typedef struct split_tiling {
     int rows, cols;
     double time, alone;
-    const char *params;
+    const char *params, *params_of_short;
 } split_tiling;
 enum { TILINGS = 3 };
 
@@ -36,11 +37,13 @@ typedef struct split_card {
     double plain_start, plain_rate;
 } split_card;
 
+#define ALSO_SHORT(params) params, params ",SHORT=1"
+#define PLENTY             "CM=1,GROUP=16,BOXES=2"
 static const split_card h200 = {.kernel = "split_01_fp16x3",
                                 .reason = RULE "here they take less time",
-                                .tilings = {{128, 192, 24.5e-9, 1.9, NULL},
-                                            {128, 128, 16.9e-9, 1, "BN=128,STAGES=6,CM=1,GROUP=16,BOXES=2"},
-                                            {128, 64, 9e-9, 1, "BN=64,STAGES=8,CM=1,GROUP=16,BOXES=2"}},
+                                .tilings = {{128, 192, 24.5e-9, 1.9, NULL, "SHORT=1"},
+                                            {128, 128, 16.9e-9, 1, ALSO_SHORT("BN=128,STAGES=6," PLENTY)},
+                                            {128, 64, 9e-9, 1, ALSO_SHORT("BN=64,STAGES=8," PLENTY)}},
                                 .parts_start = 8.7e-6,
                                 .lines_at_once = 1600,
                                 .parts_line = 1.7e-9,
@@ -53,13 +56,14 @@ static const split_card h200 = {.kernel = "split_01_fp16x3",
 
 /* Not measured on that card, but reckoned from its published rates: three fifths of a third of 312 TFLOPS as f16 on 108
  * multiprocessors, against all of 19.5 TFLOPS as f32; two thirds of 1.5 TB/s for parts, and launches that do not overlap.
- * Small tiles take as much longer than large ones as on an H200. */
+ * Small tiles take as much longer than large ones as on an H200. Its three parts are added up more often, and err less. */
+#define EITHER(params) params, params
 static const split_card a100 = {.kernel = "split_03_mma",
                                 .reason = RULE "by this card's published rates they take less time",
                                 .reckoned = 1,
-                                .tilings = {{128, 128, 57e-9, 1.9, NULL},
-                                            {128, 64, 38e-9, 1.9, "BN=64,WM=32,STAGES=4"},
-                                            {64, 64, 22e-9, 1.9, "BM=64,BN=64,WM=32,WN=16,STAGES=4"}},
+                                .tilings = {{128, 128, 57e-9, 1.9, EITHER(NULL)},
+                                            {128, 64, 38e-9, 1.9, EITHER("BN=64,WM=32,STAGES=4")},
+                                            {64, 64, 22e-9, 1.9, EITHER("BM=64,BN=64,WM=32,WN=16,STAGES=4")}},
                                 .parts_start = 15e-6,
                                 .parts_line = 2e-9,
                                 .parts_bytes = 1e12,
@@ -145,5 +149,6 @@ choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cu
     }
     if (card->reckoned && *time >= *plain) return none;
     cut->share = share;
-    return (choice){card->kernel, best->params, card->reason};
+    return (choice){card->kernel, what->k < LEAST_K_OF_THREE ? best->params_of_short : best->params,
+                    card->reason};
 }

@@ -1,0 +1,51 @@
+/* unit_thin.c: the tiles that the planner takes for bf16 products of few rows, beside what all of them took on an H200.
+ * White-box: it asks cuda_choose; no GPU is needed. */
+#include "harness.h"
+
+#include <string.h>
+
+#include "unit_h200.h"
+
+#define FITTED(rows, cols, stages)      "BM=" #rows ",BN=" #cols ",STAGES=" #stages ",TURN=0"
+#define SPLIT(rows, cols, deep, stages) "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages
+static const char *const tilings[] = {FITTED(64, 64, 8),     FITTED(64, 128, 8),   FITTED(128, 64, 8),
+                                      FITTED(128, 128, 6),   FITTED(64, 192, 6),   FITTED(128, 192, 4),
+                                      SPLIT(64, 64, 2, 8),   SPLIT(64, 64, 4, 8),  SPLIT(128, 64, 2, 6),
+                                      SPLIT(128, 128, 2, 5), SPLIT(128, 192, 2, 4)};
+enum { TILINGS = sizeof tilings / sizeof *tilings };
+
+/* Products in rows, and microseconds with each, in bursts; 0: not measured. B is 33 to 262 MB. */
+static const struct {
+    int64_t m, n, k;
+    double times[TILINGS];
+} cases[] = {
+    {16, 4096, 4096, {9.2, 11.7, 12.2, 20.5, 16.1, 29.9, 7.1, 11.6, 9.2, 0, 0}},
+    {64, 4096, 4096, {9.4, 11.9, 12.3, 20.8, 16.6, 30.2, 8.1, 12.3, 9.5, 13.1, 18.5}},
+    {256, 4096, 4096, {21.6, 17.0, 15.6, 21.5, 21.2, 31.0, 25.9, 35.4, 19.8, 15.4, 19.9}},
+    {16, 11008, 4096, {26.9, 29.6, 29.7, 29.9, 25.2, 31.5, 25.9, 28.9, 30.7, 31.4, 26.1}},
+    {64, 11008, 4096, {27.6, 30.0, 30.2, 30.4, 26.0, 32.0, 27.0, 29.9, 31.9, 31.9, 26.6}},
+    {128, 11008, 4096, {36.1, 34.8, 31.1, 31.1, 30.2, 32.7, 41.1, 49.4, 33.4, 32.7, 27.4}},
+    {256, 11008, 4096, {63.2, 46.6, 46.5, 46.3, 43.1, 36.1, 69.4, 89.1, 57.8, 44.0, 41.0}},
+    {64, 4096, 11008, {28.0, 30.3, 31.3, 52.5, 41.4, 77.0, 24.0, 31.3, 26.9, 30.9, 42.9}},
+    {256, 4096, 11008, {57.6, 43.0, 40.5, 53.3, 52.1, 78.1, 64.1, 80.1, 50.3, 36.6, 45.5}},
+    {64, 8192, 8192, {33.4, 33.6, 34.0, 41.1, 36.5, 59.1, 36.6, 42.0, 41.2, 0, 0}},
+    {64, 32000, 4096, {68.3, 65.7, 70.5, 67.1, 69.6, 81.8, 72.6, 80.0, 84.1, 0, 0}},
+};
+
+TEST(thin_products_get_tiles_that_were_fast) {
+    const cuda_device *self = h200_begin();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        choice_cut cut = {.share = 0};
+        problem what = h200_problem(TESS_BF16, TESS_COMPUTE_DEFAULT, cases[i].m, cases[i].n, cases[i].k, 1);
+        choice chosen = cuda_choose((const device *)self, &what, &cut);
+        double best = 0, taken = 0;
+        for (int t = 0; t < TILINGS; t++) {
+            double time = cases[i].times[t];
+            if (time > 0 && (best == 0 || time < best)) best = time;
+            if (chosen.params && strcmp(chosen.params, tilings[t]) == 0) taken = time;
+        }
+        CHECK(cut.share == 0 && taken > 0 && taken < 1.04 * best, "%dx%dx%d: %s takes %.1f us, the best %.1f",
+              (int)cases[i].m, (int)cases[i].n, (int)cases[i].k, chosen.params, taken, best);
+    }
+    h200_end();
+}
