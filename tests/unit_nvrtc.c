@@ -63,7 +63,7 @@ static const struct {
     {"BT=1", "wgmma_"},
     {"STORE=0", "wgmma_"},
     {"BM=192,BN=192,CM=2,TURN=0,BOXES=1", "wgmma_07"},
-    {"BM=64,BN=128,STAGES=8,TURN=0", "wgmma_07"},
+    {"BM=64,BN=192,STAGES=6,TURN=0", "wgmma_07"},
     {"BM=192,BN=192,TURN=0,BOXES=1,STORE=0", "wgmma_08"},
     {"BM=128,CN=2,STAGES=6,TURN=0", "wgmma_08"},
     {"BM=64,BN=64,STAGES=8,TURN=0", "wgmma_08"},
@@ -152,11 +152,18 @@ static int ends_ladder(const kernel_row *row, tess_type in, tess_type out) {
     return before == 0 || after == 0;
 }
 
+/* A variant of one rung, or of all of a family. */
+static int is_of_one_rung(int variant) {
+    const char *kernel = variants[variant].kernel;
+    return kernel && kernel[strlen(kernel) - 1] != '_';
+}
+
 /* Kernels differ little, and architectures of one generation too; compiling takes longer than all other tests. The first
  * and the last rung of a ladder are compiled for every architecture; those for tensor cores in types that differ, and as
- * bf16 or f64 in every order; the one that takes vectors alone, elsewhere than on the first architecture, as f32. The rungs
- * between are for the first architecture, and so is i32, which differs from f32 by one instruction, with its own parameters;
- * those that split f32 are for sm_80 too. The long tier spares nothing. */
+ * bf16, f64 or the one type they take in every order; the one that takes vectors alone, elsewhere than on the first
+ * architecture, as f32. The rungs between are for the first architecture, with the variants that are theirs alone, and so is
+ * i32, which differs from f32 by one instruction, with its own parameters; those that split f32 are for sm_80 too. The long
+ * tier spares nothing. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (harness_tier() == TIER_LONG) return 0;
     int whole = ends_ladder(row, in, out), first = architecture == architectures[0];
@@ -166,9 +173,11 @@ static int is_spared(const kernel_row *row, tess_type in, tess_type out, int arc
     tess_type usual = in == TESS_F64                                         ? in
                       : architecture < registry_architecture(row, TESS_BF16) ? TESS_F16
                                                                              : TESS_BF16;
+    if (!registry_takes(row, usual, usual)) usual = in;
     int is_usual = in == usual && out == usual;
     if (!first) return !is_usual || !whole;
-    return variant > 0 ? !whole || !is_usual : !is_usual && (!whole || in == TESS_F16);
+    if (variant > 0) return !(whole || is_of_one_rung(variant)) || !is_usual;
+    return !is_usual && (!whole || in == TESS_F16);
 }
 
 static void compile_row(share *s, const kernel_row *row, int architecture) {
