@@ -32,7 +32,7 @@ DEVICE void barrier_arrive_at(unsigned barrier, int block) {
                  "r"(block)
                  : "memory");
 }
-/* Arrives, and makes the phase last until so many bytes have come by TMA. */
+/* Arrives, and makes the phase last until so many bytes have come. */
 DEVICE void barrier_expect(unsigned barrier, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                  : "memory");

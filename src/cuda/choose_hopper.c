@@ -28,8 +28,8 @@ typedef struct tiling {
     pairs shared;
     double time;
     const char *params, *reason;
-    int deep,
-        size; /* size: the bytes of elements that it was measured with, and without shares of k; 0: all */
+    int deep;
+    int size; /* the bytes of elements that it was measured with, and without shares of k; 0: it was with all */
 } tiling;
 #define EQUAL(rows, cols) WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"
 #define TILE(rows, cols, time, params, words) \

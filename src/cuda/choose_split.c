@@ -17,7 +17,7 @@ enum { LEAST_K = 256, LEAST_K_OF_THREE = 512 };
 #define RULE "from k = 256 on parts of f32 on tensor cores have no more error than f32 multiply-adds, and "
 
 /* A tile, the seconds that a multiprocessor takes for one of k, and how many times as long where fewer than half of them have
- * a tile; its parameters, and those for a k below LEAST_K_OF_THREE. */
+ * a tile; its parameters, and those for a k below LEAST_K_OF_THREE, if they are others. */
 typedef struct split_tiling {
     int rows, cols;
     double time, alone;
@@ -57,13 +57,12 @@ static const split_card h200 = {.kernel = "split_01_fp16x3",
 /* Not measured on that card, but reckoned from its published rates: three fifths of a third of 312 TFLOPS as f16 on 108
  * multiprocessors, against all of 19.5 TFLOPS as f32; two thirds of 1.5 TB/s for parts, and launches that do not overlap.
  * Small tiles take as much longer than large ones as on an H200. Its three parts are added up more often, and err less. */
-#define EITHER(params) params, params
 static const split_card a100 = {.kernel = "split_03_mma",
                                 .reason = RULE "by this card's published rates they take less time",
                                 .reckoned = 1,
-                                .tilings = {{128, 128, 57e-9, 1.9, EITHER(NULL)},
-                                            {128, 64, 38e-9, 1.9, EITHER("BN=64,WM=32,STAGES=4")},
-                                            {64, 64, 22e-9, 1.9, EITHER("BM=64,BN=64,WM=32,WN=16,STAGES=4")}},
+                                .tilings = {{128, 128, 57e-9, 1.9, NULL, NULL},
+                                            {128, 64, 38e-9, 1.9, "BN=64,WM=32,STAGES=4", NULL},
+                                            {64, 64, 22e-9, 1.9, "BM=64,BN=64,WM=32,WN=16,STAGES=4", NULL}},
                                 .parts_start = 15e-6,
                                 .parts_line = 2e-9,
                                 .parts_bytes = 1e12,
@@ -149,6 +148,6 @@ choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cu
     }
     if (card->reckoned && *time >= *plain) return none;
     cut->share = share;
-    return (choice){card->kernel, what->k < LEAST_K_OF_THREE ? best->params_of_short : best->params,
-                    card->reason};
+    int is_short = what->k < LEAST_K_OF_THREE && best->params_of_short;
+    return (choice){card->kernel, is_short ? best->params_of_short : best->params, card->reason};
 }
