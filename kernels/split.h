@@ -41,6 +41,8 @@ typedef struct split_gemm {
 
 #include "walk.h"
 
+#include "pace.h"
+
 /* ---- The way, and parts written anew ---- */
 
 /* Lines of a unit, one for every eight threads, and chunks. */
@@ -140,13 +142,16 @@ DEVICE void produce(const split_gemm *all, room r, int stages, int way, int rank
     const gemm *g = &all->maps.g;
     const int part = BN / CM;
     ring at = {0, 1};
-    for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
+    walk w = begin_walk(g);
+    pace with = begin_pace(&w, stages, rank);
+    for (; w.at < w.total; w.at += w.step) {
         place p = place_of(&w, rank);
         int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
         for (int i = 0; i < stages; i++) {
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot,
                      to_b = stage + A_BYTES + rank * part * LINE;
             int x = part_of(i, way) * PART;
+            keep_pace(&with, i);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
             barrier_expect(full, STAGE);
             tma_load(stage, &all->maps.a, x, p.row, product_a, full);
@@ -157,6 +162,7 @@ DEVICE void produce(const split_gemm *all, room r, int stages, int way, int rank
             advance(&at);
         }
     }
+    end_pace(&with, &w, stages);
 }
 
 /* ---- The consumers ---- */
@@ -317,6 +323,20 @@ DEVICE void undo_scaling(const split_gemm *all, place at, float sums[BN / 2]) {
     }
 }
 
+/* Columns of a tile beyond its boxes, up to 8, have no way through shared memory. */
+enum { BOXED = TILE_BOXES * BOX_COLS };
+DEVICE void write_rest(const output *o, const float sums[4]) {
+    const gemm *g = &o->all->g;
+    int lane = threadIdx.x % 32, row = o->at.row + lane / 4, col = o->at.col + BOXED + lane % 4 * 2;
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        int r = row + i / 2 * 8, c = col + i % 2;
+        float *to = g->c + o->at.product * g->batch_c + r * g->ldc + c * C_STEP(g);
+        if (r < g->m && c < g->n)
+            *to = g->beta.value != 0 ? scaled(g, sums[i], to) : TIMES(g->alpha.value, sums[i]);
+    }
+}
+
 DEVICE void consume(const split_gemm *all, room r, int chunks, int way, int rank) {
     int warp = threadIdx.x / 32 - 4, consumer = warp / 4;
     const gemm *g = &all->maps.g;
@@ -338,6 +358,7 @@ DEVICE void consume(const split_gemm *all, room r, int chunks, int way, int rank
             multiply_bf16x6(totals, r, &at, chunks, consumer);
         }
         write_tile(&o, totals);
+        if (BOXED < BN) write_rest(&o, &totals[BOXED / 2]);
     }
     if (consumer == 0) named_wait(1, 128 * CONSUMERS);
     end_boxes();

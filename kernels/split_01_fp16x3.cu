@@ -11,7 +11,7 @@
  * next:    the parts of one product are written while the one before it is multiplied
  */
 #ifndef BN
-#define BN 192 /* columns of C of a block: 64, 128 or 192 */
+#define BN 192 /* columns of C of a block: 64, 128, 192 or 200 */
 #endif
 #ifndef STAGES
 #define STAGES 5 /* tiles of A and B in flight or in use */
@@ -24,6 +24,9 @@
 #endif
 #ifndef BOXES
 #define BOXES 1 /* pieces of C that a warp may have on their way */
+#endif
+#ifndef PACE
+#define PACE 8 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
 #endif
 #ifndef STORE
 #define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and are written element by element */

@@ -9,7 +9,7 @@
  * next:    nothing: where f16 carries the data, split_01_fp16x3 is faster
  */
 #ifndef BN
-#define BN 128 /* columns of C of a block: 64, 128 or 192 */
+#define BN 128 /* columns of C of a block: 64, 128, 192 or 200 */
 #endif
 #ifndef STAGES
 #define STAGES 6 /* tiles of A and B in flight or in use */
@@ -22,6 +22,9 @@
 #endif
 #ifndef BOXES
 #define BOXES 1 /* pieces of C that a warp may have on their way */
+#endif
+#ifndef PACE
+#define PACE 8 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
 #endif
 #ifndef STORE
 #define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and are written element by element */

@@ -3,7 +3,7 @@
  * A line is a row of A or a column of B, k elements long. Two kernels, launched before the product on its stream:
  *   split_prepare   for every line the power of two that brings its largest element into [2^14, 2^15), kept as two
  *                   factors that undo it; for every block what it found that f16, or bf16, cannot carry; and the parts
- *                   that the kernel likes best (split_prepare_short: the same for shorter lines)
+ *                   that the kernel likes best (split_prepare_short and _long: the same for shorter and for longer lines)
  *   split_pack      decides the way from all that was found, and writes the parts that this way lacks; unless parts
  *                   are kept for many products, the product's kernel does without it
  * The product's kernel does what neither f16 nor bf16 carries by plain multiply-adds; where there is no memory for parts
@@ -21,12 +21,12 @@
 enum { THREADS = 256, STRIP = 32, PACK_ROWS = 256 };
 #include "parts.h"
 
-/* Blocks that share a strip of long lines, and of short ones. */
+/* Blocks that share a strip: of the longest lines, where the card has room for so many; of long ones; and of short ones. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-enum { MANY = 8, FEW = 4 };
+enum { MOST = 16, MANY = 8, FEW = 4 };
 #define PREPARE_KERNEL(cluster) KERNEL2(THREADS, 3) __cluster_dims__(cluster, 1, 1)
 #else
-enum { MANY = 1, FEW = 1 };
+enum { MOST = 1, MANY = 1, FEW = 1 };
 #define PREPARE_KERNEL(cluster) KERNEL2(THREADS, 3)
 #endif
 
@@ -252,12 +252,16 @@ DEVICE facts write_and_survey(const strip *p, const float *tile, unsigned larges
     return f;
 }
 
-/* What blocks of a cluster tell each other of strips, one after the other. Barriers count what has come. A block may be one
- * strip ahead of another, hence two of each for what all tell all; what was found is for the first block alone. */
+/* What each block of a cluster tells others of strips, one after the other: all of them its largest elements, of two strips, since
+ * it may be one ahead; and the first what it found. */
+typedef struct told {
+    unsigned largest[2][STRIP];
+    two_words found[STRIP]; /* smallest and count of facts */
+} told;
+/* Barriers count what has come. */
 typedef struct strip_room {
-    unsigned long long told[2], told_found;
-    unsigned of_warp[THREADS / 32][STRIP], largest[2][MANY][STRIP];
-    two_words found[MANY][STRIP]; /* smallest and count of facts */
+    unsigned long long told_largest[2], told_found;
+    unsigned of_warp[THREADS / 32][STRIP];
 } strip_room;
 
 /* A write to another block is counted there when it has arrived. At a barrier of the cluster, instead, a block would wait for
@@ -267,8 +271,8 @@ typedef struct strip_room {
 
 DEVICE void make_barriers(strip_room *room) {
     if (threadIdx.x == 0) {
-        barrier_init(shared_at(&room->told[0]), 1);
-        barrier_init(shared_at(&room->told[1]), 1);
+        barrier_init(shared_at(&room->told_largest[0]), 1);
+        barrier_init(shared_at(&room->told_largest[1]), 1);
         barrier_init(shared_at(&room->told_found), 1);
         barrier_publish();
     }
@@ -322,10 +326,11 @@ DEVICE void add_largest(const strip *p, const float *tile, unsigned largest[4]) 
 }
 
 /* The largest element of a thread's line in a block's strip of that number, from what all threads of the cluster found of
- * four lines each. Each warp tells one block. */
-DEVICE unsigned largest_of_cluster(unsigned largest[4], int cluster, int number, strip_room *room) {
+ * four lines each. A warp tells one block, or two. */
+DEVICE unsigned largest_of_cluster(unsigned largest[4], int cluster, int number, strip_room *room,
+                                   told *words) {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, rank = blockIdx.x % cluster, turn = number % 2;
-    expect(&room->told[turn], cluster * STRIP * (int)sizeof(unsigned));
+    expect(&room->told_largest[turn], cluster * STRIP * (int)sizeof(unsigned));
     if (rank == 0) expect(&room->told_found, cluster * STRIP * (int)sizeof(two_words));
     UNROLL
     for (int i = 0; i < 4; i++) {
@@ -338,19 +343,25 @@ DEVICE unsigned largest_of_cluster(unsigned largest[4], int cluster, int number,
     if (warp < cluster) {
         unsigned most = 0;
         for (int i = 0; i < THREADS / 32; i++) most = larger_bits(most, room->of_warp[i][lane]);
-        tell_word(&room->largest[turn][rank][lane], most, warp, &room->told[turn]);
+        UNROLL
+        for (int to = warp; to < cluster; to += THREADS / 32)
+            tell_word(&words[rank].largest[turn][lane], most, to, &room->told_largest[turn]);
     }
-    await_told(&room->told[turn], number / 2);
-    return join_largest(room->largest[turn][threadIdx.x % cluster][column_of_thread()], 7);
+    await_told(&room->told_largest[turn], number / 2);
+    unsigned all = 0;
+    UNROLL
+    for (int i = threadIdx.x % 8; i < cluster; i += 8)
+        all = larger_bits(all, words[i].largest[turn][column_of_thread()]);
+    return join_largest(all, 7);
 }
 
 /* The first block of a cluster judges the lines, from what all have told it. */
-DEVICE int judge_strip(const strip *p, unsigned largest, int cluster, strip_room *room, int lack) {
+DEVICE int judge_strip(const strip *p, unsigned largest, int cluster, const told *words, int lack) {
     int line = p->line + column_of_thread();
     facts f = {largest, ~0u, 0, 0};
     if (threadIdx.x % 8 != 0 || line >= p->side->lines) return 0;
     for (int i = 0; i < cluster; i++) {
-        two_words found = room->found[i][column_of_thread()];
+        two_words found = words[i].found[column_of_thread()];
         f.smallest = smaller_bits(f.smallest, found.at[0]);
         f.count += (int)found.at[1];
     }
@@ -361,7 +372,7 @@ DEVICE int judge_strip(const strip *p, unsigned largest, int cluster, strip_room
  * A block whose share does not fit its tile as a `whole` reads it in pieces, and all but the last once more, the latest
  * first: they are still near. */
 DEVICE int prepare_strip(const split *s, int cluster, int whole, const split_side *side, int at, int before,
-                         int lack, float *tile, strip_room *room) {
+                         int lack, float *tile, strip_room *room, told *words) {
     int k = s->k, groups = groups_of(side, STRIP), each = rows_each(k, cluster), end = chunks_of(k) * DEPTH,
         rank = blockIdx.x % cluster, first = rank * each, last = first + each < end ? first + each : end;
     strip p = {side, at / groups, at % groups * STRIP, first, 0, k};
@@ -373,7 +384,7 @@ DEVICE int prepare_strip(const split *s, int cluster, int whole, const split_sid
         add_largest(&p, tile, most);
         p.row += p.rows;
     } while (!whole && p.row < last);
-    unsigned largest = largest_of_cluster(most, cluster, before, room);
+    unsigned largest = largest_of_cluster(most, cluster, before, room, words);
     int line = p.line + column_of_thread();
     facts f = {largest, ~0u, 0, 0};
     float undo[2];
@@ -393,10 +404,10 @@ DEVICE int prepare_strip(const split *s, int cluster, int whole, const split_sid
     }
     f = join_facts(f, 7);
     two_words found = {{f.smallest, (unsigned)f.count}};
-    if (threadIdx.x % 8 == 0) tell_two(&room->found[rank][column_of_thread()], found, 0, &room->told_found);
+    if (threadIdx.x % 8 == 0) tell_two(&words[rank].found[column_of_thread()], found, 0, &room->told_found);
     if (rank > 0) return 0;
     await_told(&room->told_found, before);
-    return judge_strip(&p, largest, cluster, room, lack);
+    return judge_strip(&p, largest, cluster, words, lack);
 }
 
 /* The parts alone of a piece of a strip. */
@@ -428,7 +439,8 @@ DEVICE int line_groups_of(const split_side *side) {
 }
 
 /* All strips of both sides, by clusters; all other lines, by blocks. They return what was found. */
-DEVICE int prepare_strips(const split *s, int cluster, int whole, float *tile, strip_room *room) {
+DEVICE int prepare_strips(const split *s, int cluster, int whole, float *tile, strip_room *room,
+                          told *words) {
     int of_a = strips_of(&s->a), all = of_a + strips_of(&s->b), found = 0, before = 0;
     make_barriers(room);
     await_last_kernel();
@@ -436,7 +448,7 @@ DEVICE int prepare_strips(const split *s, int cluster, int whole, float *tile, s
         int is_a = at < of_a;
         found =
             join_found(found, prepare_strip(s, cluster, whole, is_a ? &s->a : &s->b, is_a ? at : at - of_a,
-                                            before, is_a ? LACK_A : LACK_B, tile, room));
+                                            before, is_a ? LACK_A : LACK_B, tile, room, words));
     }
     return found;
 }
@@ -462,10 +474,11 @@ DEVICE void set_spare_factors(const split_side *side) {
     if (!side->kept) undo[0] = undo[1] = 1.0f;
 }
 
-DEVICE void prepare(const split *s, int cluster, int whole, float *tile, prepare_room *room,
+DEVICE void prepare(const split *s, int cluster, int whole, float *tile, prepare_room *room, told *words,
                     int founds[THREADS]) {
-    int found = (int)blockIdx.x < s->strip_blocks ? prepare_strips(s, cluster, whole, tile, &room->of_strips)
-                                                  : prepare_others(s, &room->of_lines);
+    int found = (int)blockIdx.x < s->strip_blocks
+                    ? prepare_strips(s, cluster, whole, tile, &room->of_strips, words)
+                    : prepare_others(s, &room->of_lines);
     found = join_all_found(found, founds);
     if (threadIdx.x == 0) s->state[1 + blockIdx.x] = found;
     if (blockIdx.x > 0) return;
@@ -474,18 +487,27 @@ DEVICE void prepare(const split *s, int cluster, int whole, float *tile, prepare
     set_spare_factors(&s->b);
 }
 
-/* For long lines, and for short ones, whose strips fewer blocks share: what they wait for is each other. */
+/* For long lines, for the longest, and for short ones, whose strips fewer blocks share: what they wait for is each other. */
 PREPARE_KERNEL(MANY) split_prepare(SPLIT_ARGUMENT s) {
     DYNAMIC_SHARED(float, tile);
     __shared__ prepare_room room;
+    __shared__ told words[MANY];
     __shared__ int founds[THREADS]; /* not in the room: barriers may not be written over */
-    prepare(&s, MANY, 0, tile, &room, founds);
+    prepare(&s, MANY, 0, tile, &room, words, founds);
+}
+PREPARE_KERNEL(MOST) split_prepare_long(SPLIT_ARGUMENT s) {
+    DYNAMIC_SHARED(float, tile);
+    __shared__ prepare_room room;
+    __shared__ told words[MOST];
+    __shared__ int founds[THREADS]; /* not in the room: barriers may not be written over */
+    prepare(&s, MOST, 0, tile, &room, words, founds);
 }
 PREPARE_KERNEL(FEW) split_prepare_short(SPLIT_ARGUMENT s) {
     DYNAMIC_SHARED(float, tile);
     __shared__ prepare_room room;
+    __shared__ told words[FEW];
     __shared__ int founds[THREADS]; /* not in the room: barriers may not be written over */
-    prepare(&s, FEW, 1, tile, &room, founds);
+    prepare(&s, FEW, 1, tile, &room, words, founds);
 }
 
 /* Units of a side that split_pack has to do, if any. */

@@ -31,6 +31,9 @@
 #ifndef BOXES
 #define BOXES 2 /* pieces of C that a warp may have on their way */
 #endif
+#ifndef PACE
+#define PACE 0 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
+#endif
 #ifndef AT
 #define AT 0 /* 1: A lies in columns */
 #endif
@@ -64,6 +67,8 @@ enum {
 
 #include "walk.h"
 
+#include "pace.h"
+
 /* ---- The producer: one thread asks for tile after tile ---- */
 
 /* A tile from element (k, across) on: one box of lines along k, or (turned) boxes of 64 elements across. With `share`
@@ -94,11 +99,14 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
     const int bytes = stage_bytes(g), lines = rank * PART, k_lines = B_TURNED ? lines : 0,
               cols = B_TURNED ? 0 : lines;
     ring at = {0, 1};
-    for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
+    walk w = begin_walk(g);
+    pace with = begin_pace(&w, blocks, rank);
+    for (; w.at < w.total; w.at += w.step) {
         place p = place_of(&w, rank);
         int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
         for (int block = 0; block < blocks; block++) {
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
+            keep_pace(&with, block);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
             barrier_expect(full, bytes);
             load_tile(stage, &all->a, A_TURNED, A_TURNED ? BM / 64 : 1, block * BK, p.row, product_a, full,
@@ -108,6 +116,7 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
             advance(&at);
         }
     }
+    end_pace(&with, &w, blocks);
 }
 
 /* ---- The consumers ---- */

@@ -28,6 +28,9 @@
 #ifndef BOXES
 #define BOXES 2 /* pieces of C that two warps may have on their way */
 #endif
+#ifndef PACE
+#define PACE 0 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
+#endif
 #ifndef STORE
 #define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and are written element by element */
 #endif
@@ -51,6 +54,8 @@ enum {
 
 #include "walk.h"
 
+#include "pace.h"
+
 /* ---- The producer: one thread asks for tile after tile ---- */
 
 /* Every block of a cluster fetches some lines of the tile of A for all of them. */
@@ -58,11 +63,14 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
     const gemm *g = &all->g;
     const int lines = rank * (BM / CN);
     ring at = {0, 1};
-    for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
+    walk w = begin_walk(g);
+    pace with = begin_pace(&w, blocks, rank);
+    for (; w.at < w.total; w.at += w.step) {
         place p = place_of(&w, rank);
         int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
         for (int block = 0; block < blocks; block++) {
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
+            keep_pace(&with, block);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
             barrier_expect(full, STAGE);
             if (CN > 1)
@@ -76,6 +84,7 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
             advance(&at);
         }
     }
+    end_pace(&with, &w, blocks);
 }
 
 /* ---- The consumers ---- */

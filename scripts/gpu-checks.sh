@@ -77,6 +77,9 @@ verify_tensor() {
     done
 }
 
+# Of a product so large that blocks keep in step (kernels/pace.h) one case has to do.
+one_case='--layout nn --ld-pad 0 --misalign 0 --alpha 2 --beta 1 --batch 1'
+
 verify_list() {
     verify_tensor
     if has_family simt; then
@@ -115,7 +118,11 @@ verify_list() {
     fi
     if has_family split && is_hopper; then
         for part in "$seed" 2 3 4; do echo "3-split-$part split_* --type f32 --count 24 --max-size 700 --seed $part"; done
-        echo "4-split_01_fp16x3:SHORT=1 split_01_fp16x3 --params SHORT=1 --type f32 --count 24 --max-size 700 --seed $seed"
+        for params in SHORT=1 BN=200 BN=200,CM=1; do
+            echo "4-split_01_fp16x3:$params split_01_fp16x3 --params $params --type f32 --count 24 --max-size 700 --seed $seed"
+        done
+        echo "4-split-long split_01_fp16x3 --type f32 --alpha 2 --beta 1 --batch 1 --shape 100x300x5000,70x90x16400 --seed $seed"
+        echo "4-split-paced split_01_fp16x3 --params BN=64,STAGES=8,CM=2 --type f32 $one_case --shape 4352x4352x4096 --seed $seed"
     fi
     if has_family wgmma && is_hopper; then
         for params in BM=64,BN=128,STAGES=8,TURN=0 BM=64,BN=192,STAGES=6,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=0,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2; do
@@ -127,6 +134,8 @@ verify_list() {
         for params in CN=2 TURN=0 BM=192,BN=192,TURN=0,BOXES=1 BM=192,TURN=0,CN=2 BM=128,STAGES=6,TURN=0,CN=2 BM=64,STAGES=8,TURN=0 BM=64,BN=64,STAGES=8,TURN=0; do
             echo "4-wgmma_08_registers:$params wgmma_08_registers --params $params --type f32 --count 24 --max-size 600 --seed $seed"
         done
+        echo "4-wgmma_07-paced wgmma_07_fitted --params BM=128,BN=64,STAGES=8,TURN=0,CM=2,PACE=8 --type bf16 $one_case --shape 4352x4352x8192 --seed $seed"
+        echo "4-wgmma_08-paced wgmma_08_registers --params BM=64,STAGES=8,TURN=0,CN=2,PACE=4 --type f32 --compute tf32 $one_case --shape 4352x4352x4096 --seed $seed"
     fi
 }
 

@@ -37,7 +37,7 @@ typedef struct product_target {
     /* Optional: makes sure of what a launch needs, for one that comes when C has been written to already. */
     tess_status (*load)(void *self, const product_launch *launch, sentence *why);
     int by_pieces; /* whole pieces of 16 bytes may be read, of which a matrix has only a part */
-    int clusters;  /* blocks may form clusters */
+    int clusters;  /* blocks that a cluster may have at most; 0: there are none */
     int slices; /* of k that f32 is split in at least (slices.h), and the workspace is for; 0: as few as can be */
 } product_target;
 

@@ -6,14 +6,15 @@
 #include "numeric.h"
 
 /* Of split_prepare.cu: threads of a block; those that a line gets at least; elements that each of them keeps; lines of a
- * strip; elements of its lines that a block holds at a time, at most in split_prepare, and in split_pack; and the rows and
- * columns of a tile of split_multiply. */
+ * strip; elements of its lines that a block holds at a time, at most in split_prepare, in split_prepare_long and in split_pack;
+ * and the rows and columns of a tile of split_multiply. */
 enum {
-    THREADS = 256,
+    THREADS = SPLIT_THREADS,
     LEAST_THREADS = 32,
     KEPT = 32,
     STRIP = 32,
     MOST_ROWS = 544,
+    LONG_ROWS = SPLIT_LONG_BYTES / (STRIP * (int)sizeof(float)),
     PACK_ROWS = 256,
     TILE_EDGE = 128
 };
@@ -21,8 +22,8 @@ enum {
  * found, and mostly has nothing else to do: so there are few. */
 enum { MOST_STRIPS = 1024, MOST_LINES = 1024, MOST_PACK = 132, MOST_MULTIPLY = 264 };
 enum { UNIT = 256 }; /* bytes that each part of the workspace begins at a multiple of */
-/* Blocks of a cluster of split_prepare_short, and of split_prepare. */
-enum { FEW = 4, MANY = 8 };
+/* Blocks of a cluster of split_prepare_short, split_prepare and split_prepare_long. */
+enum { FEW = 4, MANY = SPLIT_CLUSTER, MOST = SPLIT_LONG_CLUSTER };
 
 static const launch_shape helper_shape = {.block_x = THREADS,
                                           .block_y = 1,
@@ -117,16 +118,18 @@ static int32_t lines_together(int64_t k) {
     return THREADS / threads;
 }
 
-/* Blocks that share a strip: on an H200 four rather than eight take 3 µs less at k = 1024 and 2 less at 2048, while four hold
- * all of k. */
+/* Blocks that share a strip, `clusters` of them at most: on an H200 four rather than eight take 3 µs less at k = 1024 and 2 less
+ * at 2048, while four hold all of k; sixteen rather than eight 45 less at 8192, which eight do not hold. */
 static int cluster_of(int64_t k, int clusters) {
-    return !clusters ? 1 : k <= FEW * MOST_ROWS ? FEW : MANY;
+    if (clusters < MANY) return 1;
+    if (k <= FEW * MOST_ROWS) return FEW;
+    return k <= MANY * MOST_ROWS || clusters < MOST ? MANY : MOST;
 }
 
 /* Elements of k that each block of a cluster has of a strip, or what it holds of them at a time: equal pieces. */
 static int32_t rows_of_strip(int64_t k, int cluster) {
     int64_t units = launch_pieces(launch_pieces(k, SPLIT_DEPTH) * SPLIT_DEPTH, (int64_t)cluster * STRIP);
-    int64_t pieces = launch_pieces(units * STRIP, MOST_ROWS);
+    int64_t pieces = launch_pieces(units * STRIP, cluster == MOST ? LONG_ROWS : MOST_ROWS);
     return (int32_t)(launch_pieces(units, pieces) * STRIP);
 }
 
@@ -257,6 +260,10 @@ static tess_status launch_product(const product_target *target, product_launch *
     return target->launch(target->self, launch, why);
 }
 
+static const char *prepare_entry(int cluster) {
+    return cluster == FEW ? "split_prepare_short" : cluster == MOST ? "split_prepare_long" : "split_prepare";
+}
+
 /* The parts that a product needs: split_prepare does not see lines that are kept, split_pack writes them anew if need be. */
 static tess_status write_parts(const product_target *target, const product_launch *launch,
                                const split_arguments *s, sentence *why) {
@@ -266,8 +273,8 @@ static tess_status write_parts(const product_target *target, const product_launc
     if (s->a.kept) unkept.a.lines = 0;
     if (s->b.kept) unkept.b.lines = 0;
     if (s->blocks > 0)
-        TRY(launch_helper(target, launch, s->cluster == FEW ? "split_prepare_short" : "split_prepare",
-                          &unkept, s->blocks, s->strip_blocks > 0 ? s->a.rows : 0, why));
+        TRY(launch_helper(target, launch, prepare_entry(s->cluster), &unkept, s->blocks,
+                          s->strip_blocks > 0 ? s->a.rows : 0, why));
     if (!s->packs) return TESS_OK;
     return launch_helper(target, launch, "split_pack", s, at_most(units, MOST_PACK),
                          has_strips ? PACK_ROWS : 0, why);

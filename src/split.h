@@ -17,6 +17,9 @@ enum { SPLIT_FP16X3 = 1, SPLIT_BF16X6 = 2, SPLIT_FMA = 3 };
 /* Elements of k of a chunk, and those of a line's parts that it takes at most; words at the end of the state that a
  * product's kernel counts in. */
 enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH, SPLIT_COUNTERS = 2 };
+/* Of split_prepare.cu: threads of a block; blocks of a cluster of split_prepare, and of split_prepare_long, which not every card
+ * has room for; and the shared memory that such a block has for a strip at most. */
+enum { SPLIT_THREADS = 256, SPLIT_CLUSTER = 8, SPLIT_LONG_CLUSTER = 16, SPLIT_LONG_BYTES = 64 << 10 };
 /* Lines beyond the last that have factors: the product's kernel reads them up to the end of its tile. */
 enum { SPLIT_SPARE = 256 };
 
@@ -73,7 +76,7 @@ int32_t split_found(const int32_t *state, int64_t words);
 problem split_unkept(const problem *run, const operands *data);
 
 /* The arguments for that product; the workspace, if it is not NULL, has the bytes above. With
- * `clusters` blocks of split_prepare may share a strip. */
+ * `clusters`, if not 0, blocks of split_prepare may share a strip. */
 split_arguments split_arguments_of(const problem *run, const operands *data, const kernel_row *kernel,
                                    int clusters, char *workspace);
 

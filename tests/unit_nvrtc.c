@@ -62,17 +62,18 @@ static const struct {
     {"AT=1", "wgmma_"},
     {"BT=1", "wgmma_"},
     {"STORE=0", "wgmma_"},
-    {"BM=192,BN=192,CM=2,TURN=0,BOXES=1", "wgmma_07"},
+    {"BM=192,BN=192,CM=2,TURN=0,BOXES=1,PACE=8", "wgmma_07"},
     {"BM=64,BN=128,STAGES=8,TURN=0", "wgmma_07"},
     {"BM=64,BN=192,STAGES=6,TURN=0", "wgmma_07"},
     {"BM=192,BN=192,TURN=0,BOXES=1,STORE=0", "wgmma_08"},
-    {"BM=128,CN=2,STAGES=6,TURN=0", "wgmma_08"},
+    {"BM=128,CN=2,STAGES=6,TURN=0,PACE=4", "wgmma_08"},
     {"BM=64,BN=64,STAGES=8,TURN=0", "wgmma_08"},
     {"BM=64,BN=64,STAGES=8,TURN=0,STORE=0", "wgmma_07"},
     {"BM=128,CK=2", "wgmma_09"},
     {"BM=128,BN=192,CK=2,STAGES=4", "wgmma_09"},
     {"BN=128,STAGES=6,STORE=0,SHORT=1", "split_01"},
-    {"BN=64,STAGES=8,CM=1", "split_02"},
+    {"BN=200", "split_01"},
+    {"BN=64,STAGES=8,CM=1,PACE=0", "split_02"},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], MOST_WORKERS = 8 };
 

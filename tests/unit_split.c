@@ -126,6 +126,35 @@ TEST(split_parts_of_every_order_and_shape) {
     split_bench_close(&bench);
 }
 
+/* Blocks that share a strip, and what each holds of it at a time. */
+TEST(split_clusters_are_as_large_as_lines_are_long) {
+    static const struct {
+        int64_t k;
+        int most, cluster, rows;
+    } cases[] = {{300, 16, 4, 96},     {2176, 16, 4, 544},  {2177, 16, 8, 288},  {4352, 8, 8, 544},
+                 {4352, 16, 8, 544},   {4353, 16, 16, 288}, {8192, 16, 16, 512}, {8192, 8, 8, 512},
+                 {16384, 16, 16, 512}, {16384, 8, 8, 512},  {100, 0, 1, 128}};
+    sentence why;
+    const kernel_row *kernel = registry_find("gpu", "split_01_fp16x3", &why);
+    for (size_t i = 0; kernel && i < sizeof cases / sizeof *cases; i++) {
+        problem run = {.in = TESS_F32,
+                       .out = TESS_F32,
+                       .m = 64,
+                       .n = 64,
+                       .k = cases[i].k,
+                       .a_row = 1,
+                       .a_col = 64,
+                       .b_row = 64,
+                       .b_col = 1,
+                       .batch = {1, 0, 0, 0}};
+        split_arguments s = split_arguments_of(&run, &(operands){0}, kernel, cases[i].most, NULL);
+        CHECK(s.cluster == cases[i].cluster && s.a.rows == cases[i].rows,
+              "k = %d, clusters of %d at most: %d blocks that hold %d elements", (int)cases[i].k,
+              cases[i].most, s.cluster, s.a.rows);
+        CHECK(s.strip_blocks == 4 * s.cluster && s.blocks == s.strip_blocks, "%d blocks", s.blocks);
+    }
+}
+
 TEST(split_parts_are_written_without_races) {
     static const int sizes[][3] = {{33, 70, 100}, {9, 40, 600}};
     char why[256];

@@ -47,7 +47,7 @@ static const tiling fitted_tilings[] = {
     TILES(64, 128, 222, "STAGES=8,TURN=0"),
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
     {64, 192, ALONE, 312, "BM=64,BN=192,STAGES=6,TURN=0", EQUAL(64, 192), 0, 2},
-    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4", WGMMA LONG, 0, 0},
+    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4,PACE=8", WGMMA LONG, 0, 0},
 };
 #define TILES_IN_ROWS(rows, cols, time, params) \
     TILE(rows, cols, time, params, ROWS), PAIR(rows, cols, time, "CN=2," params, ROWS)
@@ -58,7 +58,7 @@ static const tiling registers_tilings[] = {
     TILES_IN_ROWS(192, 128, 500, "STAGES=4,TURN=0"),
     TILES_IN_ROWS(128, 128, 376, "STAGES=6,TURN=0"),
     TILES_IN_ROWS(64, 128, 230, "STAGES=8,TURN=0"),
-    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4", WGMMA ROWS LONG, 0, 0},
+    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4,PACE=8", WGMMA ROWS LONG, 0, 0},
 };
 #define SPLIT(rows, cols, deep, stages) \
     "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages, WGMMA DEEP, deep

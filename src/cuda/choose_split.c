@@ -23,7 +23,7 @@ typedef struct split_tiling {
     double time, alone;
     const char *params, *params_of_short;
 } split_tiling;
-enum { TILINGS = 3 };
+enum { TILINGS = 4 };
 
 /* A card. Before the product: seconds of the launches; then those of each line beyond the ones that are in work at once, whose
  * threads wait for each other, or those of memory, whichever are more: 12 bytes for each element of A and B, so many in a second
@@ -32,6 +32,7 @@ enum { TILINGS = 3 };
 typedef struct split_card {
     const char *kernel, *reason;
     int reckoned; /* and not measured: a choice that is wrong must not be slower */
+    int count;
     split_tiling tilings[TILINGS];
     double parts_start, lines_at_once, parts_line, cached, cached_bytes, parts_bytes, loose;
     double plain_start, plain_rate;
@@ -41,7 +42,9 @@ typedef struct split_card {
 #define PLENTY             "CM=1,GROUP=16,BOXES=2"
 static const split_card h200 = {.kernel = "split_01_fp16x3",
                                 .reason = RULE "here they take less time",
+                                .count = 4,
                                 .tilings = {{128, 192, 24.5e-9, 1.9, NULL, "SHORT=1"},
+                                            {128, 200, 25.4e-9, 1.9, ALSO_SHORT("BN=200")},
                                             {128, 128, 16.9e-9, 1, ALSO_SHORT("BN=128,STAGES=6," PLENTY)},
                                             {128, 64, 9e-9, 1, ALSO_SHORT("BN=64,STAGES=8," PLENTY)}},
                                 .parts_start = 8.7e-6,
@@ -60,6 +63,7 @@ static const split_card h200 = {.kernel = "split_01_fp16x3",
 static const split_card a100 = {.kernel = "split_03_mma",
                                 .reason = RULE "by this card's published rates they take less time",
                                 .reckoned = 1,
+                                .count = 3,
                                 .tilings = {{128, 128, 57e-9, 1.9, NULL, NULL},
                                             {128, 64, 38e-9, 1.9, "BN=64,WM=32,STAGES=4", NULL},
                                             {64, 64, 22e-9, 1.9, "BM=64,BN=64,WM=32,WN=16,STAGES=4", NULL}},
@@ -134,12 +138,12 @@ choice cuda_choose_split(const cuda_device *self, const problem *what, choice_cu
     const split_tiling *best = &card->tilings[0];
     int sms = self->facts->gpu.sms;
     int64_t share = 0;
-    for (int i = 1; i < TILINGS; i++)
+    for (int i = 1; i < card->count; i++)
         if (tile_time(what, &card->tilings[i], sms) < tile_time(what, best, sms)) best = &card->tilings[i];
     *time = 1e9 * (pack_time(card, what) + tile_time(what, best, sms));
     *plain = 1e9 * plain_time(card, what, sms);
     double shared = cuda_worth_sharing(*time);
-    for (int i = 0; i < TILINGS; i++) {
+    for (int i = 0; i < card->count; i++) {
         const timed with = {card, &card->tilings[i], sms};
         double tiles = cuda_tiles(what, with.tiles->rows, with.tiles->cols);
         const cuda_sharing by = {tiles, sms, SPLIT_DEPTH, time_of_shares, &with};

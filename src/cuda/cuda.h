@@ -56,6 +56,7 @@ typedef struct cuda_device {
     const int32_t *way; /* on the card: the way that the last product took; NULL: it was certain beforehand */
     tess_way certain_way; /* and is this */
     int workspace_lent;   /* it is the caller's: it does not grow and is not freed */
+    int clusters;         /* blocks that one of split_prepare.cu may have; 0: it was not asked yet */
     int64_t refused; /* bytes that the card had not left for parts of f32; 0: it was never short of memory */
     /* Workspaces that were too small. They are kept: a graph that the caller captured may still use them.
      * Each is at least twice the one before, so that they are few, unless the card is nearly full. */

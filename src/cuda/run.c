@@ -19,8 +19,8 @@ typedef struct queue {
     cu_stream stream;
 } queue;
 
-/* Dynamic shared memory that a kernel beside products may have without asking: it has a few KB of its own. */
-enum { SHARED_UNASKED = 40 << 10 };
+/* Dynamic shared memory that a kernel beside products may have without asking: it has up to 12 KB of its own. */
+enum { SHARED_UNASKED = 36 << 10 };
 
 /* Since sm_90, and where a graph may be made of such launches: since CUDA 12.3. */
 static int may_overlap(const cuda_device *self, const product_launch *launch) {
@@ -83,9 +83,29 @@ static tess_status load_one(void *argument, const product_launch *launch, senten
     return cuda_load_kernel(to->self, launch->row, launch->in, launch->out, launch->params, &kernel, why);
 }
 
-/* Whether blocks may form clusters; split_prepare.cu asks the same. */
-static int has_clusters(const cuda_device *self) {
-    return self->facts->architecture >= 90;
+/* Whether split_prepare_long can run: clusters of more than eight blocks have to be asked for, and need multiprocessors that lie
+ * together. */
+static int has_large_clusters(cuda_device *self) {
+    cu_launch_config config = {.grid = {SPLIT_LONG_CLUSTER, 1, 1},
+                               .block = {SPLIT_THREADS, 1, 1},
+                               .shared = SPLIT_LONG_BYTES};
+    cu_function function;
+    sentence unused;
+    int clusters = 0;
+    if (!driver.cuOccupancyMaxActiveClusters) return 0;
+    if (cuda_load_helper(self, "split_prepare.cu", jit_type_macro(TESS_F32, TESS_F32), "split_prepare_long",
+                         &function, &unused) != TESS_OK)
+        return 0;
+    return driver.cuFuncSetAttribute(function, CU_FUNCTION_LARGE_CLUSTERS, 1) == CU_OK &&
+           driver.cuFuncSetAttribute(function, CU_FUNCTION_MOST_DYNAMIC_SHARED, SPLIT_LONG_BYTES) == CU_OK &&
+           driver.cuOccupancyMaxActiveClusters(&clusters, function, &config) == CU_OK && clusters > 0;
+}
+
+/* Blocks that may share a strip of split_prepare.cu; there are no clusters before sm_90. */
+static int cluster_blocks(cuda_device *self) {
+    if (self->facts->architecture < 90) return 0;
+    if (!self->clusters) self->clusters = has_large_clusters(self) ? SPLIT_LONG_CLUSTER : SPLIT_CLUSTER;
+    return self->clusters;
 }
 
 /* Memory for the parts of f32: for all of k; or of a card that is nearly full for slices of it; or none. What was refused
@@ -122,7 +142,7 @@ static tess_status find_room_for_shares(cuda_device *self, const plan *decided, 
 static tess_status queue_split(queue *to, const plan *decided, const operands *data, char *workspace,
                                sentence *why) {
     cuda_device *self = to->self;
-    product_target target = {to, launch_one, .by_pieces = 1, .clusters = has_clusters(self)};
+    product_target target = {to, launch_one, .by_pieces = 1, .clusters = cluster_blocks(self)};
     if (decided->share == 0) TRY(find_room(self, &decided->what, data, &target.slices, &workspace, why));
     if (workspace)
         self->way = (const int32_t *)(void *)workspace;
@@ -160,7 +180,7 @@ tess_status cuda_queue_parts(cuda_device *self, const line_matrix *what, char *m
     queue to = {self, self->stream};
     const kernel_row *kernel = registry_find("gpu", "split_01_fp16x3", why);
     if (!kernel) return TESS_ERROR_INTERNAL;
-    product_target target = {&to, launch_one, .by_pieces = 1, .clusters = has_clusters(self)};
+    product_target target = {&to, launch_one, .by_pieces = 1, .clusters = cluster_blocks(self)};
     return split_keep(&target, kernel, what, memory, words, why);
 }
 
