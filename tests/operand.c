@@ -2,6 +2,7 @@
  * same with them and without. */
 #include "gpu.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +16,12 @@ typedef struct shared_case {
     tess_plan *plan;
 } shared_case;
 
-static int open_case(shared_case *t, tess_context *ctx, int on_device, const char *kernel) {
+/* With `wide` the elements of a line span 81 octaves. */
+static int open_case(shared_case *t, tess_context *ctx, int on_device, const char *kernel, const char *params,
+                     int wide) {
     static const int64_t sizes[3][2] = {{EDGE, DEPTH}, {DEPTH, EDGE}, {EDGE, EDGE}};
     tess_matrix *views[3] = {&t->A, &t->B, &t->C};
-    tess_options options = {.kernel = kernel};
+    tess_options options = {.kernel = kernel, .params = params};
     t->ctx = ctx;
     t->plan = NULL;
     for (int i = 0; i < 3; i++) {
@@ -26,6 +29,8 @@ static int open_case(shared_case *t, tess_context *ctx, int on_device, const cha
         t->host[i] = test_alloc(bytes);
         *views[i] = tess_view_row_major(TESS_F32, sizes[i][0], sizes[i][1], t->host[i], 0);
         CHECK_STATUS(tess_fill(views[i], TESS_FILL_NORMAL, 1, (uint64_t)i + 1), TESS_OK, NULL);
+        for (int64_t j = 0; wide && j < sizes[i][0] * sizes[i][1]; j++)
+            t->host[i][j] = ldexpf(t->host[i][j], (int)(j * 37 % 81) - 40);
         t->memory[i] = on_device ? gpu_alloc(ctx, t->host[i], bytes) : t->host[i];
         views[i]->data = t->memory[i];
         views[i]->place = on_device ? TESS_DEVICE : TESS_HOST;
@@ -84,19 +89,34 @@ TEST(operand_same_product_on_the_cpu) {
     tess_context *ctx = NULL;
     shared_case t;
     CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL);
-    if (open_case(&t, ctx, 0, NULL)) try_operands(&t, 0);
+    if (open_case(&t, ctx, 0, NULL, NULL, 0)) try_operands(&t, 0);
     close_case(&t, 0);
     CHECK_STATUS(tess_close(ctx), TESS_OK, NULL);
 }
 
 GPU_TEST(gpu_operand_same_product) {
-    static const char *const kernels[] = {"split_01_fp16x3", "split_02_bf16x6", "split_03_mma",
-                                          "simt_09_tile2d"};
+    static const struct {
+        const char *kernel, *params;
+        int wide;
+        tess_way way; /* on a card: the stand-in takes one for all */
+    } cases[] = {{"split_01_fp16x3", NULL, 0, TESS_WAY_FP16X3},
+                 {"split_01_fp16x3", NULL, 1, TESS_WAY_BF16X6},
+                 {"split_01_fp16x3", "SHORT=1", 0, TESS_WAY_FP16X3},
+                 {"split_01_fp16x3", "SHORT=1", 1, TESS_WAY_F32},
+                 {"split_02_bf16x6", NULL, 0, TESS_WAY_BF16X6},
+                 {"split_03_mma", NULL, 0, TESS_WAY_FP16X3},
+                 {"simt_09_tile2d", NULL, 0, TESS_WAY_ONLY}};
     tess_context *ctx = gpu_open();
     if (!ctx) return;
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         shared_case t;
-        if (open_case(&t, ctx, 1, kernels[i])) try_operands(&t, gpu_is_standin());
+        tess_way way = TESS_WAY_ONLY;
+        if (open_case(&t, ctx, 1, cases[i].kernel, cases[i].params, cases[i].wide)) {
+            try_operands(&t, gpu_is_standin());
+            CHECK_STATUS(tess_way_taken(ctx, &way), TESS_OK, ctx);
+            CHECK(gpu_is_standin() || way == cases[i].way, "%s, %s: way %d, not %d", cases[i].kernel,
+                  cases[i].params ? cases[i].params : "as it is", (int)way, (int)cases[i].way);
+        }
         close_case(&t, 1);
     }
     CHECK_STATUS(tess_close(ctx), TESS_OK, NULL);
@@ -112,7 +132,7 @@ TEST(operand_bad_arguments_are_refused) {
     shared_case t;
     tess_operand *a = NULL, *none = NULL;
     CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL);
-    if (!open_case(&t, ctx, 0, NULL)) return;
+    if (!open_case(&t, ctx, 0, NULL, NULL, 0)) return;
     refused(NULL, tess_prepare(NULL, TESS_ROLE_A, &t.A, &none), TESS_ERROR_ARGUMENT, "ctx is NULL");
     refused(ctx, tess_prepare(ctx, TESS_ROLE_A, &t.A, NULL), TESS_ERROR_ARGUMENT, "operand is NULL");
     refused(ctx, tess_prepare(ctx, TESS_ROLE_A, NULL, &none), TESS_ERROR_ARGUMENT, "M is NULL");
