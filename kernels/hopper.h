@@ -159,11 +159,11 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 #define WG_HELD_KEEP "%101"
 #define WG_COLUMNS   "n192"
 #elif WGMMA_COLS == 200
-#define WG_SUMS      WG_96 ", %96, %97, %98, %99"
-#define WG_ALL(d)    WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64), WG_4(d, 96)
-#define WG_OTHERS    "%100, %101, keep"
-#define WG_KEEP      "%102"
-#define WG_COLUMNS   "n200"
+#define WG_SUMS    WG_96 ", %96, %97, %98, %99"
+#define WG_ALL(d)  WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64), WG_4(d, 96)
+#define WG_OTHERS  "%100, %101, keep"
+#define WG_KEEP    "%102"
+#define WG_COLUMNS "n200"
 #else
 #define WG_SUMS      WG_128
 #define WG_ALL(d)    WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64), WG_FIRST(d, 96)
