@@ -118,7 +118,7 @@ verify_list() {
     fi
     if has_family split && is_hopper; then
         for part in "$seed" 2 3 4; do echo "3-split-$part split_* --type f32 --count 24 --max-size 700 --seed $part"; done
-        for params in SHORT=1 BN=200 BN=200,CM=1; do
+        for params in SHORT=1 BN=200 BN=200,CM=1 BN=200,CM=4; do
             echo "4-split_01_fp16x3:$params split_01_fp16x3 --params $params --type f32 --count 24 --max-size 700 --seed $seed"
         done
         echo "4-split-long split_01_fp16x3 --type f32 --alpha 2 --beta 1 --batch 1 --shape 100x300x5000,70x90x16400 --seed $seed"
