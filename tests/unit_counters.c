@@ -127,8 +127,8 @@ static void compare_with_every_block(const kernel_row *row, const char *params, 
     if (status == TESS_OK) compare_all(row->info.name, &some, &all);
 }
 
-/* Ragged shapes and rows that begin anywhere; whole tiles and aligned rows; for some kernels a batch whose
- * products begin anywhere. Depths are long enough to be extended. */
+/* Ragged shapes and rows that begin anywhere; for every second kernel whole tiles and aligned rows (counters_expected_by_the_headers
+ * has those of all); for some a batch whose products begin anywhere. Depths are long enough to be extended. */
 TEST(counters_of_some_blocks_are_those_of_all) {
     const kernel_row *row;
     if (!can_count()) return;
@@ -138,7 +138,7 @@ TEST(counters_of_some_blocks_are_those_of_all) {
             (row->tensor && row->info.number % 4 != 1 && harness_tier() != TIER_LONG))
             continue;
         compare_with_every_block(row, NULL, TESS_F32, (shape){67, 139, 219}, 1, TESS_COUNT_COMPILED);
-        if (!full) continue;
+        if (!full || (row->info.number % 2 == 0 && harness_tier() != TIER_LONG)) continue;
         compare_with_every_block(row, NULL, TESS_F32, (shape){64, 256, 224}, 1, TESS_COUNT_SOURCE);
         if (row->info.number % 4 == 1 && registry_takes(row, TESS_F64, TESS_F64))
             compare_with_every_block(row, NULL, TESS_F64, (shape){33, 130, 37}, 3, TESS_COUNT_COMPILED);

@@ -163,10 +163,10 @@ static int is_of_one_rung(int variant) {
 
 /* Kernels differ little, and architectures of one generation too; compiling takes longer than all other tests. The first
  * and the last rung of a ladder are compiled for every architecture; those for tensor cores in types that differ, and as
- * bf16, f64 or the one type they take in every order; the one that takes vectors alone, elsewhere than on the first
- * architecture, as f32. The rungs between are for the first architecture, with the variants that are theirs alone, and so is
- * i32, which differs from f32 by one instruction, with its own parameters; those that split f32 are for sm_80 too. The long
- * tier spares nothing. */
+ * bf16, f64 or the one type they take in every order, but not for sm_86 and sm_89, whose instructions are those of sm_80;
+ * the one that takes vectors alone, elsewhere than on the first architecture, as f32. The rungs between are for the first
+ * architecture, with the variants that are theirs alone, and so is i32, which differs from f32 by one instruction, with its
+ * own parameters; those that split f32 are for sm_80 too. The long tier spares nothing. */
 static int is_spared(const kernel_row *row, tess_type in, tess_type out, int architecture, int variant) {
     if (harness_tier() == TIER_LONG) return 0;
     int whole = ends_ladder(row, in, out), first = architecture == architectures[0];
@@ -178,7 +178,7 @@ static int is_spared(const kernel_row *row, tess_type in, tess_type out, int arc
                                                                              : TESS_BF16;
     if (!registry_takes(row, usual, usual)) usual = in;
     int is_usual = in == usual && out == usual;
-    if (!first) return !is_usual || !whole;
+    if (!first) return !is_usual || !whole || architecture == 86 || architecture == 89;
     if (variant > 0) return !(whole || is_of_one_rung(variant)) || !is_usual;
     return !is_usual && (!whole || in == TESS_F16);
 }
