@@ -16,7 +16,7 @@ if [ -z "$formatter" ]; then
 fi
 
 sources() {
-    for dir in include src cli tests examples kernels; do
+    for dir in include src cli tests examples kernels tools; do
         if [ -d $dir ]; then find $dir -name '*.[ch]' -o -name '*.cu'; fi
     done | sort
 }
@@ -24,11 +24,9 @@ sources() {
 case "${1-}" in
 fix) sources | xargs "$formatter" -i ;;
 check)
-    differing=$(sources | while read -r file; do
-        "$formatter" "$file" | cmp -s - "$file" || echo "$file"
-    done)
-    if [ -n "$differing" ]; then
-        echo "$differing" | sed 's/^/format: differs from .clang-format: /'
+    if ! said=$(sources | xargs "$formatter" --dry-run -Werror 2>&1); then
+        names=$(echo "$said" | sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error:.*/\1/p' | sort -u)
+        if [ -n "$names" ]; then echo "$names" | sed 's/^/format: differs from .clang-format: /'; else echo "$said"; fi
         echo "format: make format puts them right"
         exit 1
     fi

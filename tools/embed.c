@@ -42,7 +42,9 @@ static int write_file(const char *path) {
 
 int main(int argc, char **argv) {
     int failed = 0;
-    puts("/* Written by tools/embed.c. */\n#include \"kernel_source.h\"\n\nconst kernel_file kernel_files[] = {");
+    puts("/* Written by tools/embed.c. */\n"
+         "#include \"kernel_source.h\"\n\n"
+         "const kernel_file kernel_files[] = {");
     for (int i = 1; i < argc; i++) failed += write_file(argv[i]);
     puts("{NULL, NULL}};");
     return failed || fflush(stdout) != 0;
