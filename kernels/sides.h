@@ -3,8 +3,8 @@
 #ifndef SIDES_H
 #define SIDES_H
 
-/* How it is multiplied, which the data decides; DEPTH is the elements of k of a chunk. */
-enum { WAY_FP16X3 = 1, WAY_BF16X6 = 2, WAY_FMA = 3, DEPTH = 64 };
+/* How it is multiplied, which the data decides; DEPTH is the elements of k of a chunk; TICKETS are for pieces of tiles. */
+enum { WAY_FP16X3 = 1, WAY_BF16X6 = 2, WAY_FMA = 3, DEPTH = 64, TICKETS = 2048 };
 
 /* A or B. src/split.h has the same structs. */
 typedef struct split_side {
@@ -22,7 +22,8 @@ typedef struct split_side {
 
 typedef struct split {
     split_side a, b;
-    int *state; /* the way, what every block of split_prepare found, and two counters that it sets to 0 */
+    int *
+        state; /* the way, what every block of split_prepare found, two counters that it sets to 0, and tickets */
     int k, count;
     int strip_blocks, blocks; /* of split_prepare: those for strips come first */
     int least_way; /* the first that the kernel has: its parts are written before the way is known */
@@ -32,6 +33,8 @@ typedef struct split {
     float alpha, beta;
     float *c;
     long long c_row, c_col, batch_c;
+    float *sums;    /* room for those of pieces of tiles */
+    long long room; /* its bytes; 0: tickets are not set to 0 either */
 } split;
 
 /* Of a kernel: as it is passed, so that a side may be looked at without a copy. */
@@ -46,6 +49,9 @@ DEVICE int groups_of(const split_side *side, int size) {
 }
 DEVICE const float *line_of(const split_side *side, int product, int line) {
     return side->from + product * side->batch + line * side->line;
+}
+DEVICE int *tickets_of(const split *s) {
+    return s->state + 1 + s->blocks + 2;
 }
 /* split_pack has written kept parts anew if they were for another way. */
 DEVICE void note_way(const split_side *side, int way) {

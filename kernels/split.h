@@ -16,6 +16,9 @@
 #ifndef SHORT
 #define SHORT 0 /* 1: there is no bf16x6 */
 #endif
+#ifndef SHARE
+#define SHARE 0 /* 1: tiles of a last round that is not full are cut along k */
+#endif
 
 enum {
     BM = 128, /* 64 rows for each of two warpgroups */
@@ -41,7 +44,20 @@ typedef struct split_gemm {
 
 #include "walk.h"
 
+#include "jobs.h"
 #include "pace.h"
+
+/* Bytes of the sums of a cluster's tile. */
+enum { TILE_BYTES = CM * BM * BN * (int)sizeof(float) };
+
+/* A cluster's jobs: tiles may be cut where there is room for the sums of their pieces, and a ticket for each warp of them. */
+DEVICE jobs jobs_of(const split_gemm *all) {
+    const gemm *g = &all->maps.g;
+    walk w = begin_walk(g);
+    long long bytes = (long long)places_of(&w) * TILE_BYTES;
+    int tickets = w.total % w.step * CM * 4 * CONSUMERS;
+    return begin_jobs(w, (g->k + DEPTH - 1) / DEPTH, bytes <= all->whole.room && tickets <= TICKETS);
+}
 
 /* ---- The way, and parts written anew ---- */
 
@@ -138,20 +154,21 @@ DEVICE int part_of(int at, int way) {
     return way == WAY_FP16X3 ? at : at / 3 * 3 + (at + 2) % 3;
 }
 
-DEVICE void produce(const split_gemm *all, room r, int stages, int way, int rank) {
+DEVICE void produce(const split_gemm *all, room r, int way, int rank) {
     const gemm *g = &all->maps.g;
-    const int part = BN / CM;
+    const int part = BN / CM, of_chunk = way == WAY_FP16X3 ? 2 : 3;
     ring at = {0, 1};
-    walk w = begin_walk(g);
-    pace with = begin_pace(&w, stages, rank);
-    for (; w.at < w.total; w.at += w.step) {
-        place p = place_of(&w, rank);
+    jobs j = jobs_of(all);
+    pace with = begin_pace(&j.w, j.chunks * of_chunk, rank);
+    for (job now = {0}; next_job(&j, &now);) {
+        place p = place_of(&j.w, rank);
         int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
-        for (int i = 0; i < stages; i++) {
+        int end = (now.first + now.chunks) * of_chunk;
+        for (int i = now.first * of_chunk; i < end; i++) {
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot,
                      to_b = stage + A_BYTES + rank * part * LINE;
             int x = part_of(i, way) * PART;
-            keep_pace(&with, i);
+            if (now.pieces == 0) keep_pace(&with, i);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
             barrier_expect(full, STAGE);
             tma_load(stage, &all->maps.a, x, p.row, product_a, full);
@@ -162,7 +179,7 @@ DEVICE void produce(const split_gemm *all, room r, int stages, int way, int rank
             advance(&at);
         }
     }
-    end_pace(&with, &w, stages);
+    end_pace(&with, &j.w, j.chunks * of_chunk);
 }
 
 /* ---- The consumers ---- */
@@ -337,26 +354,66 @@ DEVICE void write_rest(const output *o, const float sums[4]) {
     }
 }
 
-DEVICE void consume(const split_gemm *all, room r, int chunks, int way, int rank) {
+/* ---- Tiles that are cut ---- */
+
+/* A warp's totals of a piece go to its place, four of a lane beside its neighbours'. Which warp of the tile's pieces comes last
+ * has them all added up, in order, so that the same bits come out whoever it is; 0: that will be another. */
+DEVICE int join_pieces(const split *s, const job *now, int tile, int rank, float totals[BN / 2]) {
+    const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32, each = TILE_BYTES / 16,
+              mine = (rank * 4 * CONSUMERS + warp) * 16 * BN / 4 + lane;
+    four_floats *room = (four_floats *)s->sums + mine;
+    int *ticket = tickets_of(s) + (tile * CM + rank) * 4 * CONSUMERS + warp, before = 0;
+    UNROLL
+    for (int i = 0; i < BN / 8; i++) {
+        four_floats four = {{totals[4 * i], totals[4 * i + 1], totals[4 * i + 2], totals[4 * i + 3]}};
+        room[(long long)now->place * each + 32 * i] = four;
+    }
+    __threadfence();
+    __syncwarp();
+    if (lane == 0) before = atomicAdd(ticket, 1);
+    if (__shfl_sync(~0u, before, 0) < now->pieces - 1) return 0;
+    __threadfence();
+    UNROLL
+    for (int i = 0; i < BN / 2; i++) totals[i] = 0;
+    UNROLL_BY(1)
+    for (int piece = 0; piece < now->pieces; piece++) {
+        const float4 *from = (const float4 *)room + (long long)(now->places + piece) * each;
+        UNROLL
+        for (int i = 0; i < BN / 8; i++) {
+            float4 four = __ldcg(&from[32 * i]); /* past the first-level cache: others have written it */
+            totals[4 * i] += four.x;
+            totals[4 * i + 1] += four.y;
+            totals[4 * i + 2] += four.z;
+            totals[4 * i + 3] += four.w;
+        }
+    }
+    return 1;
+}
+
+DEVICE void consume(const split_gemm *all, room r, int way, int rank) {
     int warp = threadIdx.x / 32 - 4, consumer = warp / 4;
     const gemm *g = &all->maps.g;
     float totals[BN / 2];
     ring at = {0, 0};
+    jobs j = jobs_of(all);
     output o = {&all->maps, {0}, r.boxes + warp * BOXES * BOX, r.old + 8 * warp * BOXES, 0, 0};
     if (consumer == 1) named_arrive(1, 128 * CONSUMERS);
-    for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
-        o.at = place_of(&w, rank);
+    for (job now = {0}; next_job(&j, &now);) {
+        o.at = place_of(&j.w, rank);
         o.at.row += warp * 16;
         o.product = g->batch_c ? o.at.product : 0;
-        begin_boxes(&o);
+        if (now.pieces == 0) begin_boxes(&o);
         UNROLL
         for (int i = 0; i < BN / 2; i++) totals[i] = 0;
-        if (way == WAY_FP16X3) {
-            multiply_fp16x3(totals, r, &at, chunks, consumer);
-            undo_scaling(all, o.at, totals);
-        } else {
-            multiply_bf16x6(totals, r, &at, chunks, consumer);
+        if (way == WAY_FP16X3)
+            multiply_fp16x3(totals, r, &at, now.chunks, consumer);
+        else
+            multiply_bf16x6(totals, r, &at, now.chunks, consumer);
+        if (SHARE && now.pieces > 0) {
+            if (!join_pieces(&all->whole, &now, j.w.at - j.whole, rank, totals)) continue;
+            begin_boxes(&o);
         }
+        if (way == WAY_FP16X3) undo_scaling(all, o.at, totals);
         write_tile(&o, totals);
         if (BOXED < BN) write_rest(&o, &totals[BOXED / 2]);
     }
@@ -369,7 +426,7 @@ DEVICE void consume(const split_gemm *all, room r, int chunks, int way, int rank
 /* The whole kernel; `least_way` is the first that it has. */
 DEVICE void split_product(const split_gemm *all, const void *memory, int least_way) {
     room r = rooms(memory);
-    int rank = CM > 1 ? cluster_rank() : 0, chunks = (all->maps.g.k + DEPTH - 1) / DEPTH;
+    int rank = CM > 1 ? cluster_rank() : 0;
     if (threadIdx.x == 0) {
         tma_prefetch(&all->maps.a);
         tma_prefetch(&all->maps.b);
@@ -397,10 +454,10 @@ DEVICE void split_product(const split_gemm *all, const void *memory, int least_w
     }
     if (threadIdx.x < 128) {
         REGISTERS_FEWER(40);
-        if (threadIdx.x == 0) produce(all, r, chunks * (way == WAY_FP16X3 ? 2 : 3), way, rank);
+        if (threadIdx.x == 0) produce(all, r, way, rank);
     } else {
         REGISTERS_MORE(232);
-        consume(all, r, chunks, way, rank);
+        consume(all, r, way, rank);
     }
     if (CM > 1) cluster_wait(); /* no block leaves while another may write to it */
 }

@@ -474,6 +474,11 @@ DEVICE void set_spare_factors(const split_side *side) {
     if (!side->kept) undo[0] = undo[1] = 1.0f;
 }
 
+/* By a block. */
+DEVICE void clear_tickets(const split *s) {
+    for (int i = threadIdx.x; s->room > 0 && i < TICKETS; i += THREADS) tickets_of(s)[i] = 0;
+}
+
 DEVICE void prepare(const split *s, int cluster, int whole, float *tile, prepare_room *room, told *words,
                     int founds[THREADS]) {
     int found = (int)blockIdx.x < s->strip_blocks
@@ -483,6 +488,7 @@ DEVICE void prepare(const split *s, int cluster, int whole, float *tile, prepare
     if (threadIdx.x == 0) s->state[1 + blockIdx.x] = found;
     if (blockIdx.x > 0) return;
     if (threadIdx.x < 2) s->state[1 + s->blocks + threadIdx.x] = 0;
+    if (!s->packs) clear_tickets(s);
     set_spare_factors(&s->a);
     set_spare_factors(&s->b);
 }
@@ -523,6 +529,7 @@ KERNEL2(THREADS, 6) split_pack(SPLIT_ARGUMENT s) {
     await_last_kernel();
     int way = choose_way(&s, founds);
     if (blockIdx.x == 0 && threadIdx.x == 0) s.state[0] = way;
+    if (blockIdx.x == 0) clear_tickets(&s);
     if (way == WAY_FMA) return;
     int of_a = units_of(&s, &s.a, way), all = of_a + units_of(&s, &s.b, way);
     for (int at = blockIdx.x; at < all; at += gridDim.x) {

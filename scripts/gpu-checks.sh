@@ -122,6 +122,9 @@ verify_list() {
             echo "4-split_01_fp16x3:$params split_01_fp16x3 --params $params --type f32 --count 24 --max-size 700 --seed $seed"
         done
         echo "4-split-long split_01_fp16x3 --type f32 --alpha 2 --beta 1 --batch 1 --shape 100x300x5000,70x90x16400 --seed $seed"
+        for params in SHARE=1 SHARE=1,SHORT=1 BN=128,STAGES=6,CM=1,SHARE=1 BN=64,STAGES=8,CM=1,SHARE=1; do
+            echo "4-split-cut-$params split_01_fp16x3 --params $params --type f32 $one_case --shape 2310x1530x4160,1100x1500x4101,4097x1099x2100 --seed $seed"
+        done
         echo "4-split-paced split_01_fp16x3 --params BN=64,STAGES=8,CM=2 --type f32 $one_case --shape 4352x4352x4096 --seed $seed"
     fi
     if has_family wgmma && is_hopper; then
@@ -188,7 +191,7 @@ run_random() {
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 
 # sanitize TOOL: short products of every kernel. Shapes are whole tiles, ragged ones and a single column. Then a k that is
-# shared, with a remainder.
+# shared, with a remainder, and tiles that are cut along k.
 sanitize() (
     set -f # the patterns are the command's
     # shellcheck disable=SC2046,SC2086
@@ -198,6 +201,11 @@ sanitize() (
     status=$?
     "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify auto --device "$device" --type f32,f64 \
         --shape 33x31x4099 --count 1 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
+    if has_family split && is_hopper; then
+        # shellcheck disable=SC2086
+        "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify split_01_fp16x3 --params SHARE=1 --device "$device" \
+            --type f32 $one_case --shape 2310x1530x4160 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
+    fi
     {
         echo "compute-sanitizer --tool $1, $families: exit status $status"
         grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|Error:|Warning:' "$scratch/$1" | sort | uniq -c | head -n 20

@@ -18,9 +18,9 @@ static int64_t depth_of(const problem *run, int64_t slices) {
 
 int64_t slices_workspace(const problem *run, const operands *data, int least) {
     int64_t slices = count_of(run, least);
-    problem one = slices > 1 || !data ? *run : split_unkept(run, data);
-    if (slices > 1) one.k = depth_of(run, slices);
-    return least > 1 && one.k < LEAST_DEPTH ? 0 : split_workspace(&one);
+    problem one = *run;
+    if (slices > 1) one.k = depth_of(run, slices), data = NULL;
+    return least > 1 && one.k < LEAST_DEPTH ? 0 : split_workspace(&one, data);
 }
 
 tess_status slices_run(const product_target *target, product_launch *launch, const problem *run,

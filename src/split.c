@@ -22,6 +22,9 @@ enum {
  * found, and mostly has nothing else to do: so there are few. */
 enum { MOST_STRIPS = 1024, MOST_LINES = 1024, MOST_PACK = 132, MOST_MULTIPLY = 264 };
 enum { UNIT = 256 }; /* bytes that each part of the workspace begins at a multiple of */
+/* Bytes for sums: a quarter of those of A and B, but no more than two tiles of 128 by 192 for each of 132 multiprocessors, and
+ * nothing where there would not be enough for one of 128 by 64. */
+enum { LEAST_ROOM = 132 * 128 * 64 * 4, MOST_ROOM = 2 * 132 * 128 * 192 * 4 };
 /* Blocks of a cluster of split_prepare_short, split_prepare and split_prepare_long. */
 enum { FEW = 4, MANY = SPLIT_CLUSTER, MOST = SPLIT_LONG_CLUSTER };
 
@@ -63,8 +66,24 @@ static layout layout_of(const problem *run) {
     return l;
 }
 
-int64_t split_workspace(const problem *run) {
-    return layout_of(run).end;
+int64_t split_room(const problem *run) {
+    int64_t lines = lines_of(run->m, run->batch.count, run->batch.stride_a) +
+                    lines_of(run->n, run->batch.count, run->batch.stride_b);
+    int64_t room = at_most(lines * run->k * (int64_t)sizeof(float) / 4, MOST_ROOM);
+    return run->m > 0 && run->n > 0 && room >= LEAST_ROOM ? room : 0;
+}
+
+/* The product without the lines whose parts are kept: what has to be written, and room made for. */
+static problem unkept_of(const problem *run, const operands *data) {
+    problem left = *run;
+    if (data && data->kept_a) left.m = 0;
+    if (data && data->kept_b) left.n = 0;
+    return left;
+}
+
+int64_t split_workspace(const problem *run, const operands *data) {
+    problem unkept = unkept_of(run, data);
+    return layout_of(&unkept).end + split_room(run);
 }
 
 /* ---- Parts that are kept ---- */
@@ -80,13 +99,6 @@ problem split_alone(const line_matrix *from) {
                      .a_row = from->line,
                      .a_col = from->step,
                      .batch = {1, 0, 0, 0}};
-}
-
-problem split_unkept(const problem *run, const operands *data) {
-    problem left = *run;
-    if (data->kept_a) left.m = 0;
-    if (data->kept_b) left.n = 0;
-    return left;
 }
 
 int32_t split_found(const int32_t *state, int64_t words) {
@@ -159,6 +171,7 @@ static void place_parts(split_arguments *s, const layout *l, char *workspace) {
     s->b.undo = (float *)(void *)(workspace + l->undo_b);
     s->a.parts = (uint16_t *)(void *)(workspace + l->parts_a);
     s->b.parts = (uint16_t *)(void *)(workspace + l->parts_b);
+    s->sums = (float *)(void *)(workspace + l->end);
 }
 
 static int64_t strips_of(const split_side *side) {
@@ -195,8 +208,9 @@ split_arguments split_arguments_of(const problem *run, const operands *data, con
         .c_row = run->c_row,
         .c_col = run->c_col,
         .batch_c = run->batch.stride_c,
+        .room = workspace ? split_room(run) : 0,
     };
-    problem unkept = split_unkept(run, data);
+    problem unkept = unkept_of(run, data);
     layout l = layout_of(&unkept);
     if (workspace) place_parts(&s, &l, workspace);
     use_kept(&s, &s.a, data->kept_a);

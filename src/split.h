@@ -5,7 +5,8 @@
  * launched, and those whose turn it is not end at once. Nothing is waited for.
  *
  *   workspace   the state (the way, what every block of split_prepare found, and counters), then for A and for B the
- *               factors of their lines, then their parts; each begins at a multiple of 256 bytes */
+ *               factors of their lines, then their parts, then room for sums of tiles that are cut along k; each begins at
+ *               a multiple of 256 bytes */
 #ifndef SPLIT_H
 #define SPLIT_H
 
@@ -16,7 +17,7 @@ enum { SPLIT_FP16X3 = 1, SPLIT_BF16X6 = 2, SPLIT_FMA = 3 };
 
 /* Elements of k of a chunk, and those of a line's parts that it takes at most; words at the end of the state that a
  * product's kernel counts in. */
-enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH, SPLIT_COUNTERS = 2 };
+enum { SPLIT_DEPTH = 64, SPLIT_CHUNK = 3 * SPLIT_DEPTH, SPLIT_COUNTERS = 2 + 2048 };
 /* Of split_prepare.cu: threads of a block; blocks of a cluster of split_prepare, and of split_prepare_long, which not every card
  * has room for; and the shared memory that such a block has for a strip at most. */
 enum { SPLIT_THREADS = 256, SPLIT_CLUSTER = 8, SPLIT_LONG_CLUSTER = 16, SPLIT_LONG_BYTES = 64 << 10 };
@@ -50,13 +51,17 @@ typedef struct split_arguments {
     float alpha, beta;
     float *c;
     int64_t c_row, c_col, batch_c;
+    float *sums;
+    int64_t room; /* bytes for them */
 } split_arguments;
 
 /* Whether lines may be read 16 bytes at a time, if the first begins at a multiple of those. */
 int split_is_wide(int64_t lines, int64_t line, int64_t step, int64_t batch);
 
-/* Bytes of workspace for the product as the kernel sees it. */
-int64_t split_workspace(const problem *run);
+/* Bytes of workspace for the product as the kernel sees it; and those of them for sums. `data`, if not NULL, says what is kept
+ * elsewhere. */
+int64_t split_workspace(const problem *run, const operands *data);
+int64_t split_room(const problem *run);
 
 /* What is kept of a matrix that many products share: the workspace of a product that has no other. */
 typedef struct split_kept {
@@ -72,9 +77,6 @@ problem split_alone(const line_matrix *from);
 tess_status split_keep(const product_target *target, const kernel_row *kernel, const line_matrix *from,
                        char *workspace, int64_t *words, sentence *why);
 int32_t split_found(const int32_t *state, int64_t words);
-/* The product without the lines whose parts are kept: what has to be written, and room made for. */
-problem split_unkept(const problem *run, const operands *data);
-
 /* The arguments for that product; the workspace, if it is not NULL, has the bytes above. With
  * `clusters`, if not 0, blocks of split_prepare may share a strip. */
 split_arguments split_arguments_of(const problem *run, const operands *data, const kernel_row *kernel,

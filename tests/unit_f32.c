@@ -85,3 +85,27 @@ TEST(f32_of_short_k_goes_without_three_parts) {
     }
     h200_end();
 }
+
+/* Where the last round of large tiles is far from full, and joining its pieces takes less than smaller or wider tiles do: what
+ * was measured of all four (decisions/0027). */
+TEST(f32_last_round_is_cut_where_that_pays) {
+    static const struct {
+        int64_t m, n, k;
+        const char *params;
+    } sizes[] = {{4096, 4096, 4096, "SHARE=1"}, {4097, 4099, 4101, "SHARE=1"}, {4608, 4608, 4608, "SHARE=1"},
+                 {7168, 7168, 7168, "SHARE=1"}, {3584, 3584, 3584, "BN=128,"}, {5120, 5120, 5120, "BN=200"},
+                 {8192, 8192, 8192, "BN=200"},  {2048, 2048, 2048, "BN=128,"}, {3072, 3072, 3072, ""},
+                 {8192, 8192, 256, "SHORT=1"}};
+    const cuda_device *self = h200_begin();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        choice_cut cut = {.share = 0};
+        problem what = h200_problem(TESS_F32, TESS_COMPUTE_DEFAULT, sizes[i].m, sizes[i].n, sizes[i].k, 1);
+        choice chosen = cuda_choose((const device *)self, &what, &cut);
+        const char *params = chosen.params ? chosen.params : "";
+        CHECK(strcmp(chosen.kernel, "split_01_fp16x3") == 0 && (*sizes[i].params || !*params) &&
+                  strstr(params, sizes[i].params),
+              "%lldx%lldx%lld: %s %s", (long long)sizes[i].m, (long long)sizes[i].n, (long long)sizes[i].k,
+              chosen.kernel, params);
+    }
+    h200_end();
+}

@@ -73,6 +73,8 @@ static const struct {
     {"BM=128,BN=192,CK=2,STAGES=4", "wgmma_09"},
     {"BN=128,STAGES=6,STORE=0,SHORT=1", "split_01"},
     {"BN=200", "split_01"},
+    {"SHARE=1", "split_01"},
+    {"BN=128,STAGES=6,CM=1,SHARE=1,STORE=0", "split_01"},
     {"BN=64,STAGES=8,CM=1,PACE=0", "split_02"},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], MOST_WORKERS = 8 };

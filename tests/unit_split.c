@@ -260,7 +260,27 @@ TEST(split_workspace_is_at_most_twice_the_operands) {
                        .k = sizes[i][2],
                        .batch = {1, 0, 0, 0}};
         double bytes = 4.0 * (double)run.k * (double)(run.m + run.n);
-        CHECK((double)split_workspace(&run) <= 2 * bytes, "%d: %.0f bytes for matrices of %.0f", i,
-              (double)split_workspace(&run), bytes);
+        CHECK((double)split_workspace(&run, NULL) <= 2 * bytes, "%d: %.0f bytes for matrices of %.0f", i,
+              (double)split_workspace(&run, NULL), bytes);
     }
+}
+
+/* Room for pieces of tiles: also where all parts are kept elsewhere, and none where nothing could be cut. */
+TEST(split_workspace_has_room_for_pieces) {
+    problem run = {.in = TESS_F32, .m = 4096, .n = 4096, .k = 4096, .batch = {1, 0, 0, 0}}, small = run;
+    split_kept kept = {.memory = NULL};
+    operands data = {.kept_a = &kept, .kept_b = &kept};
+    small.m = small.n = small.k = 512;
+    CHECK(split_room(&run) >= (66 + 22) * 2 * 128 * 192 * 4, "%lld bytes", (long long)split_room(&run));
+    CHECK(split_room(&small) == 0, "%lld bytes", (long long)split_room(&small));
+    CHECK(split_workspace(&run, &data) > split_room(&run) &&
+              split_workspace(&run, &data) < split_room(&run) + (1 << 20),
+          "%lld bytes", (long long)split_workspace(&run, &data));
+    char *memory = test_alloc((size_t)split_workspace(&run, NULL));
+    sentence why;
+    const kernel_row *kernel = registry_find("gpu", "split_01_fp16x3", &why);
+    split_arguments s = split_arguments_of(&run, &(operands){.a = memory, .b = memory}, kernel, 8, memory);
+    CHECK((char *)s.sums + s.room == memory + split_workspace(&run, NULL), "the sums end %lld bytes before",
+          (long long)(memory + split_workspace(&run, NULL) - (char *)s.sums - s.room));
+    free(memory);
 }

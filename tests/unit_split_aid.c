@@ -272,7 +272,7 @@ int split_keep_matrix(split_bench *bench, const split_matrix *m, int is_a, split
     const kernel_row *kernel = registry_find("gpu", "split_01_fp16x3", &why);
     int64_t words;
     *kept = (split_kept){.alone = split_alone(&from)};
-    kept->memory = test_alloc((size_t)split_workspace(&kept->alone));
+    kept->memory = test_alloc((size_t)split_workspace(&kept->alone, NULL));
     if (!CHECK(kernel && split_keep(&target, kernel, &from, kept->memory, &words, &why) == TESS_OK, "%s",
                why.text))
         return 0;

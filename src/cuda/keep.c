@@ -41,7 +41,7 @@ tess_status cuda_keep(device *base, const line_matrix *what, void **kept, int64_
     if (!made)
         return status_fail(why, TESS_ERROR_MEMORY, "no memory for an operand (%zu bytes)", sizeof *made);
     made->alone = split_alone(what);
-    *bytes = split_workspace(&made->alone);
+    *bytes = split_workspace(&made->alone, NULL);
     tess_status status = make(self, what, made, *bytes, why);
     if (status == TESS_OK && made->memory) {
         *kept = made;
