@@ -29,8 +29,7 @@
 #define PACE 8 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
 #endif
 #ifndef SHARE
-#define SHARE \
-    0 /* 1: tiles of a last round that is not full are cut along k, and all blocks have as much of them */
+#define SHARE 0 /* 1: tiles of a last round that is not full are cut along k, so that no block is idle */
 #endif
 #ifndef STORE
 #define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and are written element by element */
