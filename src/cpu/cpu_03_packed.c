@@ -85,8 +85,8 @@ static sharing share_out(const plan *decided, int threads) {
         blocking_even(cpu_grid_part_rows(&how.parts), most_rows(o, decided, how.alone, cols), o->micro->mr);
     how.cols = blocking_even(cpu_grid_part_cols(&how.parts), cols, o->micro->nr);
     how.a = (size_t)blocking_round_up(how.rows * step, 64);
-    /* What is fetched ahead may end behind the last panel, a byte for each step. */
-    how.b = (size_t)blocking_round_up(how.cols * step + kc, 64);
+    /* What is fetched ahead may end behind the last panel: a byte for each step of the next, and some rows of the same. */
+    how.b = (size_t)blocking_round_up(how.cols * step + kc + ISA_FETCHED_AHEAD, 64);
     how.sums =
         blocking_is_narrow(o) ? (size_t)blocking_round_up(how.rows * how.cols * numeric_size(o->acc), 64) : 0;
     return how;

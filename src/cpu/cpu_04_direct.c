@@ -50,7 +50,7 @@ static tess_status prepare(plan *decided, sentence *why) {
     cpu_plan *kept = cpu_plan_to_fill(decided);
     oriented *o = &kept->o;
     *o = blocking_orient(&decided->what);
-    if (!decided->params[KC]) decided->params[KC] = blocking_defaults(o).kc;
+    if (!decided->params[KC]) decided->params[KC] = blocking_defaults(o).direct_kc;
     if (takes(o)) {
         if (is_one_call(decided, kept)) kept->at_once = multiply_at_once;
         return TESS_OK;
@@ -68,7 +68,8 @@ int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
     if (!takes(&o)) return 0;
     double l1 = (double)blocking_first_cache(), third = (double)blocking_second_cache() / 3;
-    double kc = (double)blocking_defaults(&o).kc, size = (double)numeric_size(o.in), row = (double)o.n * size;
+    double kc = (double)blocking_defaults(&o).direct_kc, size = (double)numeric_size(o.in),
+           row = (double)o.n * size;
     double near = kc * o.micro->nr * size > l1 && third > l1 ? third : 0.8 * l1;
     if (row * (double)o.k <= near) return 1;
     return 2 * o.n <= o.micro->nr && row * kc <= 0.8 * l1;

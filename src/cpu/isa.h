@@ -71,6 +71,8 @@ typedef struct cpu_isa {
 
 /* At least as many as the elements of any tile. */
 enum { ISA_LARGEST_TILE = 1024 };
+/* Bytes of a packed panel that a micro-kernel may fetch ahead of what it reads, at most. */
+enum { ISA_FETCHED_AHEAD = 2048 };
 
 /* The best instruction set of this machine, or the lesser one TESSERA_CPU_ISA names. Decided once per
  * process. */

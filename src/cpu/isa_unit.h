@@ -1,7 +1,7 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
  * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS, DIRECT_ROWS_OF_4 and DIRECT_VECTORS, FROM_LANES with
- * LOAD_LATER, ALONE, SEPARATE, FRESH, MULTIPLY_ADD_f32 and _f64, and OWN_MASKS with what masked_words.h has. */
+ * LOAD_LATER, ALONE, SEPARATE, FRESH, B_AHEAD, MULTIPLY_ADD_f32 and _f64, and OWN_MASKS with what masked_words.h has. */
 #include <string.h>
 
 #include "isa.h"
@@ -20,6 +20,9 @@
 #endif
 #ifndef FRESH
 #define FRESH(x) (void)(x)
+#endif
+#ifndef B_AHEAD
+#define B_AHEAD 0
 #endif
 #ifndef SEPARATE
 #define SEPARATE(x) (void)(x) /* the file is compiled without contraction */

@@ -116,11 +116,21 @@ INLINE void TYPED(add_step)(TYPED(vector) * sum, const ELEMENT *a, const ELEMENT
     for (int i = 0; i < MR; i++) TYPED(add_row)(sum + i * WIDE, a[i], row, WIDE);
 }
 
-/* The rows of C are wanted at the end: by then they are near. */
+/* The rows of C are wanted at the end: by then they are near. Where vectors are lines of the cache, all of them are fetched. */
 INLINE void TYPED(fetch_c)(const micro_call *call) {
     SIZES;
+    const int lines = VECTOR_BYTES == 64 ? WIDE : 1;
     UNROLL
-    for (int i = 0; i < MR; i++) __builtin_prefetch((const ELEMENT *)call->c + i * call->c_row, 1);
+    for (int i = 0; i < MR * lines; i++)
+        __builtin_prefetch((const ELEMENT *)call->c + i / lines * call->c_row + i % lines * LANES, 1);
+}
+
+/* A row of B so many steps ahead, from the second-level cache to the first: a panel that streams from there
+ * is too much for what hardware fetches by itself. */
+INLINE void TYPED(fetch_b)(const ELEMENT *b) {
+    SIZES;
+    UNROLL
+    for (int j = 0; j < WIDE; j++) __builtin_prefetch(b + (B_AHEAD * WIDE + j) * LANES);
 }
 
 static void TYPED(multiply)(const micro_call *call) {
@@ -156,6 +166,7 @@ static void TYPED(multiply)(const micro_call *call) {
         for (int step = 0; step < AT_ONCE; step++) {
             if (step * LINE < AT_ONCE * MR * (int)sizeof(ELEMENT))
                 __builtin_prefetch((const char *)(a + AHEAD) + step * LINE);
+            if (B_AHEAD > 0) TYPED(fetch_b)(b + step * NR);
             TYPED(add_step)(sum, a + step * MR, b + step * NR);
         }
         if ((ELEMENT)0.5 != 0) __builtin_prefetch(next, 0, 2); /* integers only lose by it */
