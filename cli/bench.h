@@ -67,9 +67,13 @@ typedef struct bench_request {
 } bench_request;
 
 /* Whether operands lie in the device's own memory, where its own clock times them. */
-bool bench_on_device(const bench_request *r);
+static inline bool bench_on_device(const bench_request *r) {
+    return r->device.own_memory && !r->transfers;
+}
 /* The context whose memory the operands are put in; NULL: the host's. */
-tess_context *bench_memory(const bench_request *r);
+static inline tess_context *bench_memory(const bench_request *r) {
+    return bench_on_device(r) ? r->ctx : NULL;
+}
 
 typedef enum bench_state {
     BENCH_MEASURED,

@@ -22,14 +22,6 @@ problem_spec bench_spec_of(const bench_request *r, size_t index, problem_types t
     return spec;
 }
 
-bool bench_on_device(const bench_request *r) {
-    return r->device.own_memory && !r->transfers;
-}
-
-tess_context *bench_memory(const bench_request *r) {
-    return bench_on_device(r) ? r->ctx : NULL;
-}
-
 /* What a kernel does not take it refuses when it is planned. */
 static void note_refusal(const bench_request *r, tess_status status, bench_result *result) {
     bool refused = status == TESS_ERROR_KERNEL || status == TESS_ERROR_TYPE || status == TESS_ERROR_ARGUMENT;

@@ -5,7 +5,8 @@
  *
  *   chart.c           the description: names, series, points
  *   chart_style.c     colours, and the style sheet of a page or a file
- *   chart_draw.c      text, lines and axes; which kind is drawn by whom
+ *   chart_kinds.c     which kind is drawn by whom
+ *   chart_draw.c      text, lines and axes
  *   chart_labels.c    labels that do not lie on each other
  *   chart_lines.c     rates against sizes
  *   chart_bars.c      rows of bars

@@ -230,12 +230,3 @@ void surface_x_axis_sizes(const surface *s, const scale *x) {
     }
     surface_text(s, (s->left + s->right) / 2, s->bottom + 35, SURFACE_MIDDLE, "muted", s->c->x_title);
 }
-
-void chart_draw(const chart *c, chart_paper paper, FILE *out) {
-    switch (c->kind) {
-    case CHART_LINES: chart_draw_lines(c, paper, out); break;
-    case CHART_BARS: chart_draw_bars(c, paper, out); break;
-    case CHART_ROOFLINE: chart_draw_roofline(c, paper, out); break;
-    case CHART_PANELS: chart_draw_panels(c, paper, out); break;
-    }
-}

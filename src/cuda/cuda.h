@@ -69,7 +69,7 @@ typedef struct cuda_device {
     struct cuda_peers *peers;
 } cuda_device;
 
-/* ---- cuda_device.c ---- */
+/* ---- call.c ---- */
 
 /* Makes the context current, or refuses: after a fork, or when the context is lost. cuda_leave passes the
  * status of what was done in between. */
@@ -179,7 +179,7 @@ const cuda_kernel *cuda_find_kernel(const cuda_device *self, const kernel_row *r
                                     tess_type out, const int64_t params[REGISTRY_PARAMS]);
 void cuda_unload_all(cuda_device *self);
 
-/* ---- run.c ---- */
+/* ---- queue.c ---- */
 
 /* Queues the product on the stream. All operands are device memory. */
 tess_status cuda_queue(cuda_device *self, const plan *decided, const operands *data, cu_stream stream,
@@ -193,12 +193,16 @@ tess_status cuda_queue_scale(cuda_device *self, const problem *what, const opera
 tess_status cuda_launch(cuda_device *self, cu_function function, const unsigned grid[3], int block_x,
                         int block_y, int shared, cu_stream stream, void *arguments, sentence *why);
 
+/* ---- place.c ---- */
+
 /* Where operands lie: bits. */
 enum { CUDA_A_ON_HOST = 1, CUDA_B_ON_HOST = 2, CUDA_C_ON_HOST = 4 };
 tess_status cuda_places(cuda_device *self, const problem *what, const operands *data, int *on_host,
                         sentence *why);
 /* Whether host memory is pinned, so that the card can copy it by itself. */
 int cuda_is_pinned(const void *memory);
+
+/* ---- run.c ---- */
 
 tess_status cuda_run(device *base, const plan *decided, const operands *data, sentence *why);
 tess_status cuda_scale(device *base, const problem *what, const operands *data, sentence *why);
