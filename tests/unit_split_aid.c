@@ -192,11 +192,20 @@ static int keeps_rest(const product_launch *launch) {
     return launch->params[registry_find_param(launch->row, "BN")] <= 128;
 }
 
+/* A kernel that cuts tiles counts on them. */
+static void check_tickets(const split_arguments *s) {
+    const int32_t *tickets = s->state + 1 + s->blocks + 2;
+    int used = 0;
+    for (int i = 0; i < SPLIT_COUNTERS - 2; i++) used += tickets[i] != 0;
+    CHECK(s->room == 0 || used == 0, "%d of %d tickets are not 0", used, SPLIT_COUNTERS - 2);
+}
+
 static tess_status launch_one(void *self, const product_launch *launch, sentence *why) {
     split_bench *bench = self;
     bench->launches++;
     bench->last = *launch->split;
     if (!launch->row || !launch->row->box) return run_launch(bench, launch, why);
+    check_tickets(launch->split);
     if (!launch->split->packs) TRY(run_helper(bench, "split_pack", launch, why));
     if (launch->split->state[0] == SPLIT_FMA) return run_helper(bench, "split_multiply", launch, why);
     multiply_parts(launch->split, keeps_rest(launch));

@@ -71,6 +71,25 @@ TEST(split_kept_parts_give_the_same_bits) {
     split_bench_close(&t.bench);
 }
 
+/* Of a product with room for pieces of tiles (the aid looks): by whichever launch comes before its kernel. */
+TEST(split_tickets_are_cleared) {
+    enum { N = 1031, DEPTH = 4224 };
+    kept_case t = {.c = split_matrix_make(1, N, 0, 0, 1)};
+    t.a[0] = make(PLAIN, 1, DEPTH, 0), t.b[0] = make(PLAIN, DEPTH, N, 1);
+    split_keep_matrix(&t.bench, &t.a[0], 1, &t.kept_a[0]);
+    split_keep_matrix(&t.bench, &t.b[0], 0, &t.kept_b[0]);
+    for (int which = 0; which < 4; which++) {
+        t.bench.kept_a = which & 1 ? &t.kept_a[0] : NULL;
+        t.bench.kept_b = which & 2 ? &t.kept_b[0] : NULL;
+        int way = split_multiply(&t.bench, "split_01_fp16x3", 1, &t.a[0], &t.b[0], 0, &t.c, 1);
+        CHECK(way == SPLIT_FP16X3 && t.bench.last.room > 0, "way %d, room %lld", way,
+              (long long)t.bench.last.room);
+    }
+    free(t.a[0].data), free(t.b[0].data), free(t.c.data);
+    free(t.kept_a[0].memory), free(t.kept_b[0].memory);
+    split_bench_close(&t.bench);
+}
+
 /* Integers are exact however k is cut; and what one slice has of infinities is added to by the others. */
 TEST(split_slices_add_up) {
     enum { M = 10, N = 9, DEPTH = 2100 };
