@@ -7,12 +7,28 @@
  * CHUNK sums at a time. Threads share out the results, never the depth. */
 #include "cpu.h"
 
-enum { LANES = 32, CHUNK = 4096, TOGETHER = 4, AHEAD = 3 * TOGETHER };
+/* Sums at a time, and columns that are added to them together: few, where those so many further on are fetched ahead, or many. */
+#if defined(__aarch64__)
+enum { CHUNK = 1 << 16 };
+#else
+enum { CHUNK = 4096 };
+#endif
+enum { FEW = 4, MANY = 8, AHEAD = 3 * FEW };
+/* Of a dot product: up to how many elements it is short; and how many bytes ahead a long one fetches, across the ends of rows. */
+enum { SHORT_ROW = 128, FETCHED = 12288, MOST_ROWS = 4, MOST_VECTORS = 4 };
+
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 /* `count` results, a row of the matrix each; row i begins at matrix + i*count_stride. */
 typedef struct vector_part {
     const void *matrix;
     int64_t count, k, count_stride, depth_stride;
+    int fetches; /* what comes next is fetched ahead */
 } vector_part;
 
 #define TEMPLATE "cpu_05_vector_typed.h"
@@ -38,9 +54,31 @@ static tess_status prepare(plan *decided, sentence *why) {
                        (long long)what->n);
 }
 
+static int64_t results_of(const problem *what) {
+    return what->m == 1 ? what->n : what->m;
+}
+
 /* Each thread keeps the vector and a chunk of sums. */
+static int64_t chunk_of(const problem *what) {
+    return results_of(what) < CHUNK ? results_of(what) : CHUNK;
+}
 static size_t scratch_of_thread(const problem *what) {
-    return ((size_t)what->k + CHUNK + 16) / 16 * 16 * (size_t)numeric_size(what->acc);
+    return (size_t)(what->k + chunk_of(what) + 16) / 16 * 16 * (size_t)numeric_size(what->acc);
+}
+
+/* What is fetched needlessly costs time: on an Arm core from a cache, in long columns, which it fetches better by itself, and
+ * where vectors of a row are cut by the ends of lines. An x86 core is helped with columns alone. */
+static int is_worth_fetching(const problem *what, const vector_part *part) {
+    int in_columns = part->depth_stride != 1;
+#if defined(__aarch64__)
+    enum { SHORT_COLUMN = 16 << 10 };
+    int64_t l3 = cpu_read_facts()->l3, size = numeric_size(what->in);
+    if (results_of(what) * what->k * size <= (l3 ? l3 : 8 << 20)) return 0;
+    return in_columns ? part->count * size <= SHORT_COLUMN : part->count_stride * size % 16 == 0;
+#else
+    (void)what;
+    return in_columns;
+#endif
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
@@ -57,10 +95,12 @@ static void multiply_part(const cpu_product *product, int64_t first, int64_t cou
                         .depth_stride = is_row ? what->b_row : what->a_col};
     int64_t c_stride = is_row ? what->c_col : what->c_row;
     cpu_store store = {what->out, what->acc, NULL, 0, c_stride, product->alpha, product->beta};
-    char *sums = scratch, *x = scratch + CHUNK * (size_t)numeric_size(what->acc);
+    int64_t chunk = chunk_of(what);
+    char *sums = scratch, *x = scratch + (size_t)chunk * (size_t)numeric_size(what->acc);
     loops->gather(is_row ? product->a : product->b, is_row ? what->a_col : what->b_row, what->k, x);
-    for (int64_t done = 0; done < count; done += CHUNK) {
-        part.count = count - done < CHUNK ? count - done : CHUNK;
+    for (int64_t done = 0; done < count; done += chunk) {
+        part.count = count - done < chunk ? count - done : chunk;
+        part.fetches = is_worth_fetching(what, &part);
         part.matrix =
             cpu_at(is_row ? product->b : product->a, what->in, first + done, part.count_stride, 0, 0);
         (part.depth_stride == 1 ? loops->dots : loops->columns)(&part, sums, x);
@@ -76,7 +116,7 @@ static void run(cpu_job *job, int thread) {
     for (int64_t at; (at = atomic_fetch_add(&job->next, 1)) < total;) {
         cpu_product product = cpu_product_at(job, at / parts);
         int64_t first, count;
-        cpu_cut(what->m == 1 ? what->n : what->m, 16, parts, at % parts, &first, &count);
+        cpu_cut(results_of(what), 16, parts, at % parts, &first, &count);
         if (count > 0) multiply_part(&product, first, count, scratch);
     }
 }
