@@ -61,12 +61,27 @@ static tess_status prepare(plan *decided, sentence *why) {
                                      : "contiguous rows of B for a row-major C");
 }
 
+/* Whether copies are used too little to be worth their while: k is short, or B has few rows to be multiplied by, and is near. As
+ * measured on a Neoverse-V1; nowhere else yet. */
+static int is_used_too_little(const oriented *o) {
+#if defined(__aarch64__)
+    enum { SHORT_K = 24, FEW_ROWS = 4 };
+    double b = (double)o->n * (double)o->k * (double)numeric_size(o->in),
+           l2 = (double)blocking_second_cache();
+    return o->k <= SHORT_K || (o->m <= FEW_ROWS && b <= l2) || (o->m <= FEW_ROWS / 2 && b <= 4 * l2);
+#else
+    (void)o;
+    return 0;
+#endif
+}
+
 /* B as it lies is where its panels would be: in the first-level cache, or where a panel does not fit that in the second, with
  * room for as much of A and C. So copying it gains nothing. Or C is so narrow that the packed kernel's tile would be half
  * empty, and what is used of B in one step fits. */
 int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
     if (!takes(&o)) return 0;
+    if (is_used_too_little(&o)) return 1;
     double l1 = (double)blocking_first_cache(), third = (double)blocking_second_cache() / 3;
     double kc = (double)blocking_defaults(&o).direct_kc, size = (double)numeric_size(o.in),
            row = (double)o.n * size;

@@ -14,8 +14,8 @@ enum { CHUNK = 1 << 16 };
 enum { CHUNK = 4096 };
 #endif
 enum { FEW = 4, MANY = 8, AHEAD = 3 * FEW };
-/* Of a dot product: up to how many elements it is short; and how many bytes ahead a long one fetches, across the ends of rows. */
-enum { SHORT_ROW = 128, FETCHED = 12288, MOST_ROWS = 4, MOST_VECTORS = 4 };
+/* Of dot products: how many bytes ahead one fetches, across the ends of rows; and rows and vectors of sums at most. */
+enum { FETCHED = 12288, MOST_ROWS = 4, MOST_VECTORS = 4 };
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
@@ -28,7 +28,8 @@ enum { SHORT_ROW = 128, FETCHED = 12288, MOST_ROWS = 4, MOST_VECTORS = 4 };
 typedef struct vector_part {
     const void *matrix;
     int64_t count, k, count_stride, depth_stride;
-    int fetches; /* what comes next is fetched ahead */
+    int by_fours; /* rows */
+    int fetches;  /* what comes next is fetched ahead */
 } vector_part;
 
 #define TEMPLATE "cpu_05_vector_typed.h"
@@ -66,14 +67,32 @@ static size_t scratch_of_thread(const problem *what) {
     return (size_t)(what->k + chunk_of(what) + 16) / 16 * 16 * (size_t)numeric_size(what->acc);
 }
 
+/* From memory, and not from a cache. */
+static int is_far(const problem *what) {
+    int64_t l3 = cpu_read_facts()->l3;
+    return results_of(what) * what->k * numeric_size(what->in) > (l3 ? l3 : 8 << 20);
+}
+
+/* Rows four at a time: short ones, where beginning and ending is most of it. And on an Arm core others that are in a cache,
+ * or whose vector does not fit the first: four share what is read of it. But memory wants to be read in order. */
+static int is_by_fours(const problem *what) {
+    enum { SHORT_ROW = 128 };
+    if (what->k <= SHORT_ROW) return 1;
+#if defined(__aarch64__)
+    return !is_far(what) || what->k * numeric_size(what->acc) > cpu_read_facts()->l1d;
+#else
+    return 0;
+#endif
+}
+
 /* What is fetched needlessly costs time: on an Arm core from a cache, in long columns, which it fetches better by itself, and
  * where vectors of a row are cut by the ends of lines. An x86 core is helped with columns alone. */
 static int is_worth_fetching(const problem *what, const vector_part *part) {
     int in_columns = part->depth_stride != 1;
 #if defined(__aarch64__)
     enum { SHORT_COLUMN = 16 << 10 };
-    int64_t l3 = cpu_read_facts()->l3, size = numeric_size(what->in);
-    if (results_of(what) * what->k * size <= (l3 ? l3 : 8 << 20)) return 0;
+    int64_t size = numeric_size(what->in);
+    if (!is_far(what)) return 0;
     return in_columns ? part->count * size <= SHORT_COLUMN : part->count_stride * size % 16 == 0;
 #else
     (void)what;
@@ -92,7 +111,8 @@ static void multiply_part(const cpu_product *product, int64_t first, int64_t cou
     const vector_loops *loops = &by_type[what->in];
     vector_part part = {.k = what->k,
                         .count_stride = is_row ? what->b_col : what->a_row,
-                        .depth_stride = is_row ? what->b_row : what->a_col};
+                        .depth_stride = is_row ? what->b_row : what->a_col,
+                        .by_fours = is_by_fours(what)};
     int64_t c_stride = is_row ? what->c_col : what->c_row;
     cpu_store store = {what->out, what->acc, NULL, 0, c_stride, product->alpha, product->beta};
     int64_t chunk = chunk_of(what);

@@ -50,8 +50,7 @@ INLINE void TYPED(dot)(const vector_part *part, const IN *row, const SUM *x, SUM
     }
 }
 
-/* Short rows, where beginning and ending is most of it, four at a time. */
-static void TYPED(short_dots)(const vector_part *part, void *sums, const void *x) {
+static void TYPED(dots_by_fours)(const vector_part *part, void *sums, const void *x) {
     SUM *sum = sums;
     int64_t i = 0;
     const IN *row = part->matrix;
@@ -63,8 +62,8 @@ static void TYPED(short_dots)(const vector_part *part, void *sums, const void *x
 static void TYPED(dots)(const vector_part *part, void *sums, const void *x) {
     SUM *sum = sums;
     const IN *row = part->matrix;
-    if (part->k <= SHORT_ROW) {
-        TYPED(short_dots)(part, sums, x);
+    if (part->by_fours) {
+        TYPED(dots_by_fours)(part, sums, x);
     } else if (part->fetches) {
         for (int64_t i = 0; i < part->count; i++, row += part->count_stride)
             TYPED(dot)(part, row, x, sum + i, 1, 4, 1);
