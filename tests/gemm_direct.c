@@ -100,3 +100,34 @@ TEST(gemm_direct_touches_only_its_columns) {
                 if (!check_columns(ctx, types[t], cols, both[i / 2], i % 2)) cols = MOST_COLS, i = 4;
     tess_close(ctx);
 }
+
+/* k beyond any depth at which sums are rounded into C, and fewer rows or columns than a panel is kept for: both kernels, and
+ * the product of the transposes, add in the same order. */
+TEST(gemm_direct_and_packed_add_in_one_order) {
+    static const int64_t shapes[][3] = {{70, 90, 1300}, {20, 90, 1300}, {90, 20, 1300}, {3, 5, 2500}};
+    static const tess_type types[] = {TESS_F32, TESS_F64};
+    tess_context *ctx = open_cpu(1);
+    if (!ctx) return;
+    for (int i = 0; i < 8; i++) {
+        const int64_t *size = shapes[i / 2];
+        fenced m[3];
+        if (!make_fenced(&m[0], types[i % 2], size[0], size[2], 0) ||
+            !make_fenced(&m[1], types[i % 2], size[2], size[1], 0) ||
+            !make_fenced(&m[2], types[i % 2], size[0], size[1], 0))
+            break;
+        fill(&m[0], 1);
+        fill(&m[1], 2);
+        unsigned char *first = run(ctx, "cpu_04_direct", m, (scalars){2, 1}, 0);
+        for (int other = 1; other < 4; other++) {
+            const char *kernel = other / 2 ? "cpu_03_packed" : "cpu_04_direct";
+            unsigned char *left = run(ctx, kernel, m, (scalars){2, 1}, other % 2);
+            CHECK(memcmp(first, left, m[2].bytes) == 0, "%s, %dx%dx%d, %s%s: other bits",
+                  tess_type_name(types[i % 2]), (int)size[0], (int)size[1], (int)size[2], kernel,
+                  other % 2 ? ", transposed" : "");
+            free(left);
+        }
+        free(first);
+        for (int j = 0; j < 3; j++) munmap(m[j].pages, m[j].mapped);
+    }
+    tess_close(ctx);
+}

@@ -65,19 +65,19 @@ int64_t blocking_second_cache(void) {
 
 /* A panel of A and one of B share five eighths of the first-level cache, unless that makes them so short that
  * merging their sums into C shows: then B's streams from the second level, of which a block of A takes half; and one that
- * does not fit the first in any case is twice as deep, so that C is merged half as often, but for a C of few rows.
- * Beyond that the depth does not depend on the product, so that neither does the order of additions. */
+ * does not fit the first in any case is twice as deep, so that C is merged half as often, but for a C of few rows or columns.
+ * Beyond that the depth does not depend on the product, nor on how C lies, so that neither does the order of additions. */
 block_sizes blocking_defaults(const oriented *o) {
     int64_t size = numeric_size(o->micro->packed), least = size < 4 ? 1024 : 512, most = 1024;
     int64_t l1 = blocking_first_cache(),
-            direct_kc = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, most);
-    int64_t kc = direct_kc * o->micro->nr * size > l1 && o->m > FLAT_ROWS ? most : direct_kc;
+            near = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, most);
+    int64_t kc = near * o->micro->nr * size > l1 && blocking_min(o->m, o->n) > FLAT_ROWS ? most : near;
     int64_t mc = clamp(blocking_second_cache() / 2 / (kc * size), 64, 1024);
     /* Packed chunks of at most 10 MB of B and 5 of A; or of 6, where few rows use what is packed of B. Narrow results
      * keep a chunk of sums besides. */
     int64_t bytes = o->m <= FLAT_ROWS ? 6 << 20 : 10 << 20;
     int64_t chunk = blocking_is_narrow(o) ? 1024 : clamp(bytes / (kc * size), 256, 8192);
-    return (block_sizes){kc, direct_kc, mc, chunk};
+    return (block_sizes){kc, near, mc, chunk};
 }
 
 int64_t blocking_even(int64_t length, int64_t most, int64_t grain) {

@@ -15,10 +15,10 @@ int64_t blocking_second_cache(void);
 
 enum { FLAT_ROWS = 64 }; /* up to so many rows of C use what is packed of B too seldom to keep it long */
 
-/* Default block sizes for this machine's caches: depth, also of what is read as it lies; rows of A a core works on at once, and
- * columns of B that are packed together for each thread. */
+/* Default block sizes for this machine's caches: depth, and the one that the first-level cache would rather have; rows of A a
+ * core works on at once, and columns of B that are packed together for each thread. */
 typedef struct block_sizes {
-    int64_t kc, direct_kc, mc, chunk;
+    int64_t kc, near_kc, mc, chunk;
 } block_sizes;
 block_sizes blocking_defaults(const oriented *o);
 

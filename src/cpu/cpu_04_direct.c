@@ -50,7 +50,7 @@ static tess_status prepare(plan *decided, sentence *why) {
     cpu_plan *kept = cpu_plan_to_fill(decided);
     oriented *o = &kept->o;
     *o = blocking_orient(&decided->what);
-    if (!decided->params[KC]) decided->params[KC] = blocking_defaults(o).direct_kc;
+    if (!decided->params[KC]) decided->params[KC] = blocking_defaults(o).kc;
     if (takes(o)) {
         if (is_one_call(decided, kept)) kept->at_once = multiply_at_once;
         return TESS_OK;
@@ -83,7 +83,7 @@ int cpu_direct_pays(const problem *what) {
     if (!takes(&o)) return 0;
     if (is_used_too_little(&o)) return 1;
     double l1 = (double)blocking_first_cache(), third = (double)blocking_second_cache() / 3;
-    double kc = (double)blocking_defaults(&o).direct_kc, size = (double)numeric_size(o.in),
+    double kc = (double)blocking_defaults(&o).near_kc, size = (double)numeric_size(o.in),
            row = (double)o.n * size;
     double near = kc * o.micro->nr * size > l1 && third > l1 ? third : 0.8 * l1;
     if (row * (double)o.k <= near) return 1;
