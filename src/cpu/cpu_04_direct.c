@@ -65,10 +65,22 @@ static tess_status prepare(plan *decided, sentence *why) {
  * measured on a Neoverse-V1; nowhere else yet. */
 static int is_used_too_little(const oriented *o) {
 #if defined(__aarch64__)
-    enum { SHORT_K = 24, FEW_ROWS = 4 };
+    enum { SHORT_K = 16, FEW_ROWS = 4 };
     double b = (double)o->n * (double)o->k * (double)numeric_size(o->in),
            l2 = (double)blocking_second_cache();
     return o->k <= SHORT_K || (o->m <= FEW_ROWS && b <= l2) || (o->m <= FEW_ROWS / 2 && b <= 4 * l2);
+#else
+    (void)o;
+    return 0;
+#endif
+}
+
+/* Whether A lies in columns that the first-level cache does not hold: a step of every tile then has a line and a page of its own,
+ * which come round again and again. As measured there, too. */
+static int is_scattered(const oriented *o) {
+#if defined(__aarch64__)
+    double a = (double)o->m * (double)o->k * (double)numeric_size(o->in);
+    return o->a_col != 1 && a > (double)blocking_first_cache();
 #else
     (void)o;
     return 0;
@@ -82,6 +94,7 @@ int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
     if (!takes(&o)) return 0;
     if (is_used_too_little(&o)) return 1;
+    if (is_scattered(&o)) return 0;
     double l1 = (double)blocking_first_cache(), third = (double)blocking_second_cache() / 3;
     double kc = (double)blocking_defaults(&o).near_kc, size = (double)numeric_size(o.in),
            row = (double)o.n * size;
