@@ -97,8 +97,7 @@ static choice choose(const device *base, const problem *what, choice_cut *cut) {
                     "helps"};
     if (cpu_direct_pays(what))
         return (choice){"cpu_04_direct", NULL,
-                        "B as it lies fits the cache that packed panels would be read from, so that packing "
-                        "would only cost"};
+                        "copies would cost more than they give: B is near as it lies, or used too little"};
     return (choice){"cpu_03_packed", NULL,
                     "it is the fastest kernel of this device for all but small and thin products"};
 }
