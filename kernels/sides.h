@@ -22,8 +22,7 @@ typedef struct split_side {
 
 typedef struct split {
     split_side a, b;
-    int *
-        state; /* the way, what every block of split_prepare found, two counters that it sets to 0, and tickets */
+    int *state; /* the way, what every block of split_prepare found, two counters (0 at first), tickets */
     int k, count;
     int strip_blocks, blocks; /* of split_prepare: those for strips come first */
     int least_way; /* the first that the kernel has: its parts are written before the way is known */
