@@ -10,6 +10,13 @@
 #include "isa.h"
 #include "pool.h"
 
+/* Some choices follow from measurements on the one kind of CPU or the other. */
+#if defined(__aarch64__)
+enum { CPU_IS_ARM = 1 };
+#else
+enum { CPU_IS_ARM = 0 };
+#endif
+
 typedef struct cpu_device {
     device base;
     pool *workers;

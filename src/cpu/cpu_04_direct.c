@@ -64,27 +64,18 @@ static tess_status prepare(plan *decided, sentence *why) {
 /* Whether copies are used too little to be worth their while: k is short, or B has few rows to be multiplied by, and is near. As
  * measured on a Neoverse-V1; nowhere else yet. */
 static int is_used_too_little(const oriented *o) {
-#if defined(__aarch64__)
     enum { SHORT_K = 16, FEW_ROWS = 4 };
     double b = (double)o->n * (double)o->k * (double)numeric_size(o->in),
            l2 = (double)blocking_second_cache();
-    return o->k <= SHORT_K || (o->m <= FEW_ROWS && b <= l2) || (o->m <= FEW_ROWS / 2 && b <= 4 * l2);
-#else
-    (void)o;
-    return 0;
-#endif
+    return CPU_IS_ARM &&
+           (o->k <= SHORT_K || (o->m <= FEW_ROWS && b <= l2) || (o->m <= FEW_ROWS / 2 && b <= 4 * l2));
 }
 
 /* Whether A lies in columns that the first-level cache does not hold: a step of every tile then has a line and a page of its own,
  * which come round again and again. As measured there, too. */
 static int is_scattered(const oriented *o) {
-#if defined(__aarch64__)
     double a = (double)o->m * (double)o->k * (double)numeric_size(o->in);
-    return o->a_col != 1 && a > (double)blocking_first_cache();
-#else
-    (void)o;
-    return 0;
-#endif
+    return CPU_IS_ARM && o->a_col != 1 && a > (double)blocking_first_cache();
 }
 
 /* B as it lies is where its panels would be: in the first-level cache, or where a panel does not fit that in the second, with

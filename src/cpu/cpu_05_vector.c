@@ -8,11 +8,7 @@
 #include "cpu.h"
 
 /* Sums at a time, and columns that are added to them together: few, where those so many further on are fetched ahead, or many. */
-#if defined(__aarch64__)
-enum { CHUNK = 1 << 16 };
-#else
-enum { CHUNK = 4096 };
-#endif
+enum { CHUNK = CPU_IS_ARM ? 1 << 16 : 4096 };
 enum { FEW = 4, MANY = 8, AHEAD = 3 * FEW };
 /* Of dot products: how many bytes ahead one fetches, across the ends of rows; and rows and vectors of sums at most. */
 enum { FETCHED = 12288, MOST_ROWS = 4, MOST_VECTORS = 4 };
@@ -77,27 +73,18 @@ static int is_far(const problem *what) {
  * or whose vector does not fit the first: four share what is read of it. But memory wants to be read in order. */
 static int is_by_fours(const problem *what) {
     enum { SHORT_ROW = 128 };
-    if (what->k <= SHORT_ROW) return 1;
-#if defined(__aarch64__)
+    if (what->k <= SHORT_ROW || !CPU_IS_ARM) return what->k <= SHORT_ROW;
     return !is_far(what) || what->k * numeric_size(what->acc) > cpu_read_facts()->l1d;
-#else
-    return 0;
-#endif
 }
 
 /* What is fetched needlessly costs time: on an Arm core from a cache, in long columns, which it fetches better by itself, and
  * where vectors of a row are cut by the ends of lines. An x86 core is helped with columns alone. */
 static int is_worth_fetching(const problem *what, const vector_part *part) {
-    int in_columns = part->depth_stride != 1;
-#if defined(__aarch64__)
     enum { SHORT_COLUMN = 16 << 10 };
     int64_t size = numeric_size(what->in);
-    if (!is_far(what)) return 0;
+    int in_columns = part->depth_stride != 1;
+    if (!CPU_IS_ARM || !is_far(what)) return !CPU_IS_ARM && in_columns;
     return in_columns ? part->count * size <= SHORT_COLUMN : part->count_stride * size % 16 == 0;
-#else
-    (void)what;
-    return in_columns;
-#endif
 }
 
 static size_t scratch_size(const plan *decided, int threads) {
