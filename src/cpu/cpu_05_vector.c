@@ -13,13 +13,6 @@ enum { FEW = 4, MANY = 8, AHEAD = 3 * FEW };
 /* Of dot products: how many bytes ahead one fetches, across the ends of rows; and rows and vectors of sums at most. */
 enum { FETCHED = 12288, MOST_ROWS = 4, MOST_VECTORS = 4 };
 
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 /* `count` results, a row of the matrix each; row i begins at matrix + i*count_stride. */
 typedef struct vector_part {
     const void *matrix;
@@ -73,8 +66,8 @@ static int is_far(const problem *what) {
  * or whose vector does not fit the first: four share what is read of it. But memory wants to be read in order. */
 static int is_by_fours(const problem *what) {
     enum { SHORT_ROW = 128 };
-    if (what->k <= SHORT_ROW || !CPU_IS_ARM) return what->k <= SHORT_ROW;
-    return !is_far(what) || what->k * numeric_size(what->acc) > cpu_read_facts()->l1d;
+    if (what->k <= SHORT_ROW) return 1;
+    return CPU_IS_ARM && (!is_far(what) || what->k * numeric_size(what->acc) > cpu_read_facts()->l1d);
 }
 
 /* What is fetched needlessly costs time: on an Arm core from a cache, in long columns, which it fetches better by itself, and
@@ -83,7 +76,8 @@ static int is_worth_fetching(const problem *what, const vector_part *part) {
     enum { SHORT_COLUMN = 16 << 10 };
     int64_t size = numeric_size(what->in);
     int in_columns = part->depth_stride != 1;
-    if (!CPU_IS_ARM || !is_far(what)) return !CPU_IS_ARM && in_columns;
+    if (!CPU_IS_ARM) return in_columns;
+    if (!is_far(what)) return 0;
     return in_columns ? part->count * size <= SHORT_COLUMN : part->count_stride * size % 16 == 0;
 }
 

@@ -18,6 +18,14 @@
 
 #include "../device.h"
 
+/* Sums stay in registers only if every loop over a tile is written out. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
 typedef struct micro_call {
     int64_t depth; /* elements of k; a multiple of `group` */
     const void *a, *b;

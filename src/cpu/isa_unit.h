@@ -28,13 +28,6 @@
 #define SEPARATE(x) (void)(x) /* the file is compiled without contraction */
 #endif
 
-/* Sums stay in registers only if every loop over a tile is written out. */
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 64")
-#endif
-
 /* The tile of a type; elements of eight bytes may have another. */
 #ifndef ROWS_OF_8
 #define ROWS_OF_8    ROWS

@@ -27,8 +27,6 @@ typedef ELEMENT TYPED(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(
         WIDE = TILE_VECTORS(sizeof(ELEMENT))    \
     }
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* A vector, or of the last of a row what its mask lets through. A `last` of NULL stands for a whole vector; whether it is
  * NULL is known in each call. */
 INLINE TYPED(vector) TYPED(load)(const ELEMENT *from, const word_mask *last) {
@@ -260,5 +258,4 @@ static double TYPED(peak)(int64_t rounds) {
     for (int i = 0; i < MR * WIDE; i++) source = sum[i][0];
     return 2.0 * (double)rounds * MR * WIDE * VECTOR_BYTES / sizeof(ELEMENT);
 }
-#undef INLINE
 #undef SIZES
