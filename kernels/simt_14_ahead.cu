@@ -1,16 +1,19 @@
-/* simt_14_ahead: fragments are read a step before they are multiplied
+/* simt_14_ahead: fragments are read before they are needed, and both banks of registers in turn
  * before:  simt_13_along_k
- * change:  while a step is multiplied, the next one's operands come from shared memory into other registers; the barrier
- *          stands before the last step of a stage, and tiles inside the matrices are copied without looking for edges
- * why:     a warp waited for its reads at every step, and of two warps there is not always another that can go on
+ * change:  while rows are multiplied, the next ones' operands come from shared memory into other registers; a turn of the loop is
+ *          one step of k, from the middle of one to the middle of the next, and rows are taken to and fro; tiles inside the
+ *          matrices are copied without looking for edges
+ * why:     a warp waited for its reads at every step, and of two warps there is not always another that can go on; and a
+ *          multiply-add takes a cycle longer where two of its operands come from one bank of registers
  * expect:  shared_store_instructions = before.shared_store_instructions
- * expect:  barriers = 1 + ceil(k / BK)
+ * expect:  barriers = max(1, ceil(k / BK))
  * limits:  any m, n, k; row-major; alpha and beta; C is not read when beta is 0; sm_80 and later
  * next:    a small product has too few tiles for all multiprocessors, and a block too few warps for one
  *
- * A step is WIDTH elements of k. Its operands of B are all in registers; those of A come ROWS rows at a time, so that
- * both sets together leave room for the sums. Columns are taken to and fro, in an order that spares the ports of the
- * register file.
+ * A step is WIDTH elements of k, and has units: ROWS rows times one of k. Its operands of B are all in registers; those of A
+ * come ROWS rows at a time. What is read for the next step is used before the loop comes round: the compiler puts reads whose
+ * values only the next turn of the loop uses at its end, where they are waited for. And the loop is short, so that registers
+ * keep their places: in one of several steps sums wander, to make room for operands that are four registers in a row.
  */
 #ifndef BM
 #define BM 128 /* rows of C of a block */
@@ -19,7 +22,7 @@
 #define BN 128 /* columns of C of a block */
 #endif
 #ifndef BK
-#define BK 8 /* depth of a stage */
+#define BK 16 /* depth of a stage */
 #endif
 #ifndef TM
 #define TM 16 /* rows of C of a thread */
@@ -31,7 +34,7 @@
 #define ROWS 4 /* rows of a thread that are read together */
 #endif
 #ifndef STAGES
-#define STAGES 4 /* tiles in flight or in use */
+#define STAGES 3 /* tiles in flight or in use */
 #endif
 #ifndef BLOCKS
 #define BLOCKS 1 /* blocks that must fit a multiprocessor at once, which limits the registers of each */
@@ -53,7 +56,8 @@ enum {
     LDB_S = BN,
     STAGE = BM * LDA_S + BK * LDB_S,
     STEPS = BK / WIDTH,
-    TURNS = TM / ROWS /* of a step */
+    UNITS = TM / ROWS * WIDTH,         /* of a step */
+    MIDDLE = TM / ROWS / 4 * WIDTH + 1 /* a turn of the loop begins with this one */
 };
 VECTOR_TYPE(part, out_t, CVEC);
 VECTOR_TYPE(piece, acc_t, 16 / sizeof(acc_t));
@@ -63,10 +67,10 @@ typedef struct source {
     const in_t *a, *b;
     long long a_step, b_step;
 } source;
-/* Operands of two steps (B) and of two turns (A). */
+/* Operands: of B, those of a step; of A, ROWS rows, and the next. */
 typedef struct fragments {
     piece a[2][ROWS];
-    acc_t b[2][WIDTH][TN];
+    acc_t b[WIDTH][TN];
 } fragments;
 
 /* Queues the copies of one stage, all of which lies in the matrices. */
@@ -101,15 +105,14 @@ DEVICE void copy_edge(acc_t *stage, source from, int rows, int cols, int depth, 
         cp_async_first(b + i * LDB_S, from.b, VEC * sizeof(acc_t), b_k + i < depth ? b_bytes : 0);
 }
 
-DEVICE void read_a(piece a[ROWS], const acc_t *a_first, int row, int k) {
+DEVICE void read_a(piece a[ROWS], const acc_t *a_first, int row) {
     UNROLL
-    for (int i = 0; i < ROWS; i++) a[i] = *(const piece *)&a_first[4 * (row + i) * LDA_S + k];
+    for (int i = 0; i < ROWS; i++) a[i] = *(const piece *)&a_first[4 * (row + i) * LDA_S];
 }
 
-/* A step has TN pieces of B. */
-DEVICE void read_b(acc_t b[WIDTH][TN], const acc_t *b_first, int number, int k) {
-    int d = number / (TN / WIDTH), j = number % (TN / WIDTH) * WIDTH;
-    *(piece *)&b[d][j] = *(const piece *)&b_first[(k + d) * LDB_S + 8 * j];
+DEVICE void read_b(acc_t b[TN], const acc_t *b_first) {
+    UNROLL
+    for (int j = 0; j < TN; j += WIDTH) *(piece *)&b[j] = *(const piece *)&b_first[8 * j];
 }
 
 /* The column that is taken at this turn. To and fro: where the row changes, the column stays, and its element of B is still
@@ -123,42 +126,44 @@ DEVICE int column_of(int d, int row, int turn) {
     return at < TN - 2 ? at : 2 * TN - 3 - at;
 }
 
-DEVICE void multiply_rows(acc_t sums[ROWS][TN], const piece a[ROWS], acc_t b[WIDTH][TN]) {
+/* Multiplies units of a step whose rows of A begin at `a_now`, and reads what comes after them; if there is `more`, also of the
+ * next step, from `a_next` and `b_next` on. */
+DEVICE void multiply_units(acc_t sums[TM][TN], fragments *f, int first, int end, int more, const acc_t *a_now,
+                           const acc_t *a_next, const acc_t *b_next) {
     UNROLL
-    for (int d = 0; d < WIDTH; d++) {
+    for (int unit = first; unit < end; unit++) {
+        int row = unit / WIDTH * ROWS, set = unit / WIDTH % 2, d = unit % WIDTH, is_last = row + ROWS == TM;
+        if (d == 1 && !is_last) read_a(f->a[!set], a_now, row + ROWS);
+        if (d == 1 && is_last && more) read_a(f->a[!set], a_next, 0);
         UNROLL
         for (int i = 0; i < ROWS; i++) {
             UNROLL
             for (int turn = 0; turn < TN; turn++) {
                 int j = column_of(d, i, turn);
-                sums[i][j] = FMA(a[i].at[d], b[d][j], sums[i][j]);
+                sums[row + i][j] = FMA(f->a[set][i].at[d], f->b[d][j], sums[row + i][j]);
             }
         }
+        if (is_last && more) read_b(f->b[d], b_next + d * LDB_S);
     }
 }
 
-/* Multiplies a step, from `a_now` on, and reads what the next one begins with, from `a_next` and `b_next` on. */
-DEVICE void multiply_step(acc_t sums[TM][TN], fragments *f, int step, const acc_t *a_now, const acc_t *a_next,
-                          const acc_t *b_next) {
-    UNROLL
-    for (int turn = 0; turn < TURNS; turn++) {
-        int set = (step * TURNS + turn) % 2;
-        if (turn + 1 < TURNS)
-            read_a(f->a[!set], a_now, (turn + 1) * ROWS, 0);
-        else
-            read_a(f->a[!set], a_next, 0, 0);
-        UNROLL
-        for (int i = turn * TN / TURNS; i < (turn + 1) * TN / TURNS; i++)
-            read_b(f->b[(step + 1) % 2], b_next, i, 0);
-        multiply_rows(&sums[turn * ROWS], f->a[set], f->b[step % 2]);
-    }
+/* The first row or column that is copied and multiplied of a tile that begins at `own`, of `length` out of `all`: where the
+ * tile would end outside of the matrix it is moved back, if it can be by whole vectors, so that no copy looks for edges. */
+DEVICE int moved_inside(int own, int length, int all, int vector) {
+    int last = all - length;
+    return own > last && last >= 0 && last % vector == 0 ? last : own;
 }
 
-DEVICE void store_piece(const gemm *g, int row, int col_first, const acc_t *sums) {
+/* Of the elements of C that a block computes it stores its own: those that are there, from `row` and `col` on. */
+typedef struct owned {
+    int row, col;
+} owned;
+
+DEVICE void store_piece(const gemm *g, owned own, int row, int col_first, const acc_t *sums) {
     UNROLL
     for (int j = 0; j < WIDTH; j += CVEC) {
         int col = col_first + j;
-        if (row >= g->m || col >= g->n) continue;
+        if (row < own.row || row >= g->m || col < own.col || col >= g->n) continue;
         part *c = (part *)&g->c[row * g->ldc + col], p = {{0}};
         if (g->beta.value != 0) p = *c;
         UNROLL
@@ -171,10 +176,14 @@ KERNEL2(THREADS, BLOCKS) simt_14_ahead(gemm whole) {
     DYNAMIC_SHARED(acc_t, stages);
     gemm g = begin(whole);
     int tid = threadIdx.x, warp = tid / 32, lane = tid % 32;
-    int row_tile = blockIdx.y * BM, col_tile = blockIdx.x * BN;
+    const owned own = {(int)blockIdx.y * BM, (int)blockIdx.x * BN};
+    int row_tile = moved_inside(own.row, BM, g.m, 1),
+        col_tile = moved_inside(own.col, BN, g.n, CVEC > VEC ? CVEC : VEC);
     int lane_row = lane % 2 + lane / 16 * 2, lane_col = lane / 2 % 8;
     int row_first = warp / (BN / WN) * WM + lane_row, col_first = warp % (BN / WN) * WN + lane_col * WIDTH;
-    int tiles = (g.k + BK - 1) / BK, inside = row_tile + BM <= g.m && col_tile + BN <= g.n ? g.k / BK : 0;
+    int depth = g.k > 0 ? g.k : 1; /* without k one step of zeros is multiplied */
+    int tiles = (depth + BK - 1) / BK, steps = (depth + WIDTH - 1) / WIDTH,
+        inside = row_tile + BM <= g.m && col_tile + BN <= g.n ? g.k / BK : 0;
     source from = {g.a + (row_tile + tid / (BK / VEC)) * g.lda + tid % (BK / VEC) * VEC,
                    g.b + tid / (BN / VEC) * g.ldb + col_tile + tid % (BN / VEC) * VEC, A_ROWS * g.lda,
                    B_ROWS * g.ldb};
@@ -194,38 +203,43 @@ KERNEL2(THREADS, BLOCKS) simt_14_ahead(gemm whole) {
     __syncthreads(); /* the first tile has arrived */
     int a_first = row_first * LDA_S, b_first = BM * LDA_S + col_first;
     const acc_t *a_now = stages + a_first, *b_now = stages + b_first;
-    read_a(f.a[0], a_now, 0, 0);
+    read_a(f.a[0], a_now, 0);
     UNROLL
-    for (int i = 0; i < TN; i++) read_b(f.b[0], b_now, i, 0);
+    for (int d = 0; d < WIDTH; d++) read_b(f.b[d], b_now + d * LDB_S);
+    multiply_units(sums, &f, 0, MIDDLE, 1, a_now, a_now, b_now);
     UNROLL_BY(1)
-    for (int t = 0, slot = 0, place = STAGES - 1; t < tiles; t++) {
-        UNROLL
-        for (int step = 0; step < STEPS - 1; step++)
-            multiply_step(sums, &f, step, a_now + step * WIDTH, a_now + (step + 1) * WIDTH,
-                          b_now + (step + 1) * WIDTH * LDB_S);
-        cp_wait(STAGES - 3);
-        __syncthreads(); /* tile t + 1 has arrived, and everybody is done with tile t - 1, whose place is filled */
-        int ahead = t + STAGES - 1;
-        if (ahead < inside)
-            copy_inside(stages + place * STAGE, from, tid);
-        else if (ahead < tiles)
-            copy_edge(stages + place * STAGE, from, g.m - row_tile, g.n - col_tile, g.k - ahead * BK, tid);
-        cp_commit();
-        from.a += BK;
-        from.b += BK * g.ldb;
-        place = place == STAGES - 1 ? 0 : place + 1;
-        /* After the last tile come its own operands again, and nobody multiplies them. */
-        if (t + 1 < tiles) slot = slot == STAGES - 1 ? 0 : slot + 1;
-        const acc_t *a_next = stages + slot * STAGE + a_first, *b_next = stages + slot * STAGE + b_first;
-        multiply_step(sums, &f, STEPS - 1, a_now + (STEPS - 1) * WIDTH, a_next, b_next);
+    for (int left = steps - 1, step = 0, slot = 0, place = STAGES - 1, ahead = STAGES - 1; left > 0; left--) {
+        const acc_t *a_next = a_now + WIDTH, *b_next = b_now + WIDTH * LDB_S;
+        if (++step == STEPS) {
+            cp_wait(STAGES - 3);
+            __syncthreads(); /* the next tile has arrived, and all are done with the last, whose place is filled */
+            if (ahead < inside)
+                copy_inside(stages + place * STAGE, from, tid);
+            else if (ahead < tiles)
+                copy_edge(stages + place * STAGE, from, g.m - row_tile, g.n - col_tile, g.k - ahead * BK,
+                          tid);
+            cp_commit();
+            from.a += BK;
+            from.b += BK * g.ldb;
+            step = 0;
+            ahead++;
+            place = place == STAGES - 1 ? 0 : place + 1;
+            slot = slot == STAGES - 1 ? 0 : slot + 1;
+            a_next = stages + slot * STAGE + a_first;
+            b_next = stages + slot * STAGE + b_first;
+        }
+        multiply_units(sums, &f, MIDDLE, UNITS, 1, a_now, a_next, b_next);
+        multiply_units(sums, &f, 0, MIDDLE, 1, a_next, a_next, b_next);
         a_now = a_next;
         b_now = b_next;
     }
+    multiply_units(sums, &f, MIDDLE, UNITS, 0, a_now, a_now, b_now);
     cp_wait(0);
     UNROLL
     for (int i = 0; i < TM; i++) {
         int row = row_tile + row_first + 4 * i;
         UNROLL
-        for (int j = 0; j < TN; j += WIDTH) store_piece(&g, row, col_tile + col_first + 8 * j, &sums[i][j]);
+        for (int j = 0; j < TN; j += WIDTH)
+            store_piece(&g, own, row, col_tile + col_first + 8 * j, &sums[i][j]);
     }
 }

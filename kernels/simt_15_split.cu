@@ -1,9 +1,9 @@
 /* simt_15_split: groups of a block's warps share its tile and split k
  * before:  simt_14_ahead
- * change:  a stage is SPLIT times as deep; each of SPLIT groups of warps multiplies its part, and their sums are added
- *          through shared memory, always in the same order
+ * change:  a stage is SPLIT times as deep; each of SPLIT groups of warps multiplies every SPLITth step of it, and their sums
+ *          are added through shared memory, always in the same order
  * why:     small products need small tiles to reach all multiprocessors, and one of these alone is work for a warp or two
- * expect:  barriers = ceil(k / (SPLIT*BK)) + 1 + 2*(SPLIT > 1)
+ * expect:  barriers = max(1, ceil(k / (SPLIT*BK))) + 2*(SPLIT > 1)
  * limits:  any m, n, k; row-major; alpha and beta; C is not read when beta is 0; sm_80 and later
  * next:    one instruction in eleven is still no multiply-add, and the registers are full: tensor cores multiply with far
  *          fewer, from mma_01_wmma on
@@ -27,7 +27,7 @@
 #define TN 8 /* columns of C of a thread */
 #endif
 #ifndef ROWS
-#define ROWS 4 /* rows of a thread that are read together */
+#define ROWS 2 /* rows of a thread that are read together */
 #endif
 #ifndef SPLIT
 #define SPLIT 1 /* groups of warps that split k */
@@ -57,8 +57,9 @@ enum {
         DEPTH + (DEPTH % (8 * WIDTH) == 0 ? 2 * WIDTH : 0), /* rows 128 bytes apart would share their banks */
     LDB_S = BN,
     STAGE = BM * LDA_S + DEPTH * LDB_S,
-    STEPS = BK / WIDTH,
-    TURNS = TM / ROWS /* of a step */
+    STEPS = BK / WIDTH,                /* of a group, in a stage */
+    UNITS = TM / ROWS * WIDTH,         /* of a step */
+    MIDDLE = TM / ROWS / 4 * WIDTH + 1 /* a turn of the loop begins with this one */
 };
 VECTOR_TYPE(part, out_t, CVEC);
 VECTOR_TYPE(piece, acc_t, 16 / sizeof(acc_t));
@@ -68,10 +69,10 @@ typedef struct source {
     const in_t *a, *b;
     long long a_step, b_step;
 } source;
-/* Operands of two steps (B) and of two turns (A). */
+/* Operands: of B, those of a step; of A, ROWS rows, and the next. */
 typedef struct fragments {
     piece a[2][ROWS];
-    acc_t b[2][WIDTH][TN];
+    acc_t b[WIDTH][TN];
 } fragments;
 
 /* Queues the copies of one stage, all of which lies in the matrices. */
@@ -106,53 +107,65 @@ DEVICE void copy_edge(acc_t *stage, source from, int rows, int cols, int depth, 
         cp_async_first(b + i * LDB_S, from.b, VEC * sizeof(acc_t), b_k + i < depth ? b_bytes : 0);
 }
 
-DEVICE void read_a(piece a[ROWS], const acc_t *a_first, int row, int k) {
+DEVICE void read_a(piece a[ROWS], const acc_t *a_first, int row) {
     UNROLL
-    for (int i = 0; i < ROWS; i++) a[i] = *(const piece *)&a_first[4 * (row + i) * LDA_S + k];
+    for (int i = 0; i < ROWS; i++) a[i] = *(const piece *)&a_first[4 * (row + i) * LDA_S];
 }
 
-/* A step has TN pieces of B. */
-DEVICE void read_b(acc_t b[WIDTH][TN], const acc_t *b_first, int number, int k) {
-    int d = number / (TN / WIDTH), j = number % (TN / WIDTH) * WIDTH;
-    *(piece *)&b[d][j] = *(const piece *)&b_first[(k + d) * LDB_S + 8 * j];
+DEVICE void read_b(acc_t b[TN], const acc_t *b_first) {
+    UNROLL
+    for (int j = 0; j < TN; j += WIDTH) *(piece *)&b[j] = *(const piece *)&b_first[8 * j];
 }
 
-DEVICE void multiply_rows(acc_t sums[ROWS][TN], const piece a[ROWS], acc_t b[WIDTH][TN]) {
+/* The column that is taken at this turn. To and fro: where the row changes, the column stays, and its element of B is still
+ * at hand. A multiply-add that reads two registers of one of the two banks waits a cycle: A's element lies in bank d % 2,
+ * the sum in that which B's element does not lie in, and with even columns at both ends for even d, and odd ones for odd,
+ * these two differ where the row changes. Elements of 8 bytes lie in both banks. */
+DEVICE int column_of(int d, int row, int turn) {
+    if (WIDTH < 4) return (row + d) % 2 ? TN - 1 - turn : turn;
+    int at = row % 2 ? TN - 1 - turn : turn;
+    if (d % 2) return at < 2 ? 1 - at : at;
+    return at < TN - 2 ? at : 2 * TN - 3 - at;
+}
+
+/* Multiplies units of a step whose rows of A begin at `a_now`, and reads what comes after them; if there is `more`, also of the
+ * next step, from `a_next` and `b_next` on. */
+DEVICE void multiply_units(acc_t sums[TM][TN], fragments *f, int first, int end, int more, const acc_t *a_now,
+                           const acc_t *a_next, const acc_t *b_next) {
     UNROLL
-    for (int d = 0; d < WIDTH; d++) {
+    for (int unit = first; unit < end; unit++) {
+        int row = unit / WIDTH * ROWS, set = unit / WIDTH % 2, d = unit % WIDTH, is_last = row + ROWS == TM;
+        if (d == 1 && !is_last) read_a(f->a[!set], a_now, row + ROWS);
+        if (d == 1 && is_last && more) read_a(f->a[!set], a_next, 0);
         UNROLL
         for (int i = 0; i < ROWS; i++) {
             UNROLL
             for (int turn = 0; turn < TN; turn++) {
-                int j = (i + d) % 2 ? TN - 1 - turn : turn;
-                sums[i][j] = FMA(a[i].at[d], b[d][j], sums[i][j]);
+                int j = column_of(d, i, turn);
+                sums[row + i][j] = FMA(f->a[set][i].at[d], f->b[d][j], sums[row + i][j]);
             }
         }
+        if (is_last && more) read_b(f->b[d], b_next + d * LDB_S);
     }
 }
 
-/* Multiplies a step, from `a_now` on, and reads what the next one begins with, from `a_next` and `b_next` on. */
-DEVICE void multiply_step(acc_t sums[TM][TN], fragments *f, int step, const acc_t *a_now, const acc_t *a_next,
-                          const acc_t *b_next) {
-    UNROLL
-    for (int turn = 0; turn < TURNS; turn++) {
-        int set = (step * TURNS + turn) % 2;
-        if (turn + 1 < TURNS)
-            read_a(f->a[!set], a_now, (turn + 1) * ROWS, 0);
-        else
-            read_a(f->a[!set], a_next, 0, 0);
-        UNROLL
-        for (int i = turn * TN / TURNS; i < (turn + 1) * TN / TURNS; i++)
-            read_b(f->b[(step + 1) % 2], b_next, i, 0);
-        multiply_rows(&sums[turn * ROWS], f->a[set], f->b[step % 2]);
-    }
+/* The first row or column that is copied and multiplied of a tile that begins at `own`, of `length` out of `all`: where the
+ * tile would end outside of the matrix it is moved back, if it can be by whole vectors, so that no copy looks for edges. */
+DEVICE int moved_inside(int own, int length, int all, int vector) {
+    int last = all - length;
+    return own > last && last >= 0 && last % vector == 0 ? last : own;
 }
 
-DEVICE void store_piece(const gemm *g, int row, int col_first, const acc_t *sums) {
+/* Of the elements of C that a block computes it stores its own: those that are there, from `row` and `col` on. */
+typedef struct owned {
+    int row, col;
+} owned;
+
+DEVICE void store_piece(const gemm *g, owned own, int row, int col_first, const acc_t *sums) {
     UNROLL
     for (int j = 0; j < WIDTH; j += CVEC) {
         int col = col_first + j;
-        if (row >= g->m || col >= g->n) continue;
+        if (row < own.row || row >= g->m || col < own.col || col >= g->n) continue;
         part *c = (part *)&g->c[row * g->ldc + col], p = {{0}};
         if (g->beta.value != 0) p = *c;
         UNROLL
@@ -163,8 +176,8 @@ DEVICE void store_piece(const gemm *g, int row, int col_first, const acc_t *sums
 
 /* Adds up the sums of all groups, in their order; each group stores some of them. They are laid out element by element:
  * 128-bit stores would want registers in a row, which do not lie in the banks that multiply-adds want. */
-DEVICE void store_together(const gemm *g, acc_t *parts, acc_t sums[TM][TN], int row_first, int col_first,
-                           int group, int thread) {
+DEVICE void store_together(const gemm *g, owned own, acc_t *parts, acc_t sums[TM][TN], int row_first,
+                           int col_first, int group, int thread) {
     __syncthreads(); /* everybody is done with the tiles */
     UNROLL
     for (int i = 0; i < TM; i++) {
@@ -181,7 +194,7 @@ DEVICE void store_together(const gemm *g, acc_t *parts, acc_t sums[TM][TN], int 
             for (int v = 0; v < WIDTH; v++)
                 sum[v] = PLUS(sum[v], parts[(other * TM * TN + at + v) * GROUP + thread]);
         }
-        store_piece(g, row_first + 4 * (at / TN), col_first + 8 * (at % TN), sum);
+        store_piece(g, own, row_first + 4 * (at / TN), col_first + 8 * (at % TN), sum);
     }
 }
 
@@ -189,10 +202,13 @@ KERNEL2(THREADS, BLOCKS) simt_15_split(gemm whole) {
     DYNAMIC_SHARED(acc_t, stages);
     gemm g = begin(whole);
     int tid = threadIdx.x, group = tid / GROUP, warp = tid % GROUP / 32, lane = tid % 32;
-    int row_tile = blockIdx.y * BM, col_tile = blockIdx.x * BN;
+    const owned own = {(int)blockIdx.y * BM, (int)blockIdx.x * BN};
+    int row_tile = moved_inside(own.row, BM, g.m, 1),
+        col_tile = moved_inside(own.col, BN, g.n, CVEC > VEC ? CVEC : VEC);
     int lane_row = lane % 2 + lane / 16 * 2, lane_col = lane / 2 % 8;
     int row_first = warp / (BN / WN) * WM + lane_row, col_first = warp % (BN / WN) * WN + lane_col * WIDTH;
-    int tiles = (g.k + DEPTH - 1) / DEPTH,
+    int depth = g.k > 0 ? g.k : 1; /* without k one step of zeros is multiplied */
+    int tiles = (depth + DEPTH - 1) / DEPTH, steps = (depth + SPLIT * WIDTH - 1) / (SPLIT * WIDTH),
         inside = row_tile + BM <= g.m && col_tile + BN <= g.n ? g.k / DEPTH : 0;
     source from = {g.a + (row_tile + tid / (DEPTH / VEC)) * g.lda + tid % (DEPTH / VEC) * VEC,
                    g.b + tid / (BN / VEC) * g.ldb + col_tile + tid % (BN / VEC) * VEC, A_ROWS * g.lda,
@@ -212,44 +228,49 @@ KERNEL2(THREADS, BLOCKS) simt_15_split(gemm whole) {
     }
     cp_wait(STAGES - 2);
     __syncthreads(); /* the first tile has arrived */
-    int a_first = row_first * LDA_S + group * BK, b_first = BM * LDA_S + group * BK * LDB_S + col_first;
+    int a_first = row_first * LDA_S + group * WIDTH, b_first = BM * LDA_S + group * WIDTH * LDB_S + col_first;
     const acc_t *a_now = stages + a_first, *b_now = stages + b_first;
-    read_a(f.a[0], a_now, 0, 0);
+    read_a(f.a[0], a_now, 0);
     UNROLL
-    for (int i = 0; i < TN; i++) read_b(f.b[0], b_now, i, 0);
+    for (int d = 0; d < WIDTH; d++) read_b(f.b[d], b_now + d * LDB_S);
+    multiply_units(sums, &f, 0, MIDDLE, 1, a_now, a_now, b_now);
     UNROLL_BY(1)
-    for (int t = 0, slot = 0, place = STAGES - 1; t < tiles; t++) {
-        UNROLL
-        for (int step = 0; step < STEPS - 1; step++)
-            multiply_step(sums, &f, step, a_now + step * WIDTH, a_now + (step + 1) * WIDTH,
-                          b_now + (step + 1) * WIDTH * LDB_S);
-        cp_wait(STAGES - 3);
-        __syncthreads(); /* tile t + 1 has arrived, and everybody is done with tile t - 1, whose place is filled */
-        int ahead = t + STAGES - 1;
-        if (ahead < inside)
-            copy_inside(stages + place * STAGE, from, tid);
-        else if (ahead < tiles)
-            copy_edge(stages + place * STAGE, from, g.m - row_tile, g.n - col_tile, g.k - ahead * DEPTH, tid);
-        cp_commit();
-        from.a += DEPTH;
-        from.b += DEPTH * g.ldb;
-        place = place == STAGES - 1 ? 0 : place + 1;
-        /* After the last tile come its own operands again, and nobody multiplies them. */
-        if (t + 1 < tiles) slot = slot == STAGES - 1 ? 0 : slot + 1;
-        const acc_t *a_next = stages + slot * STAGE + a_first, *b_next = stages + slot * STAGE + b_first;
-        multiply_step(sums, &f, STEPS - 1, a_now + (STEPS - 1) * WIDTH, a_next, b_next);
+    for (int left = steps - 1, step = 0, slot = 0, place = STAGES - 1, ahead = STAGES - 1; left > 0; left--) {
+        const acc_t *a_next = a_now + SPLIT * WIDTH, *b_next = b_now + SPLIT * WIDTH * LDB_S;
+        if (++step == STEPS) {
+            cp_wait(STAGES - 3);
+            __syncthreads(); /* the next tile has arrived, and all are done with the last, whose place is filled */
+            if (ahead < inside)
+                copy_inside(stages + place * STAGE, from, tid);
+            else if (ahead < tiles)
+                copy_edge(stages + place * STAGE, from, g.m - row_tile, g.n - col_tile, g.k - ahead * DEPTH,
+                          tid);
+            cp_commit();
+            from.a += DEPTH;
+            from.b += DEPTH * g.ldb;
+            step = 0;
+            ahead++;
+            place = place == STAGES - 1 ? 0 : place + 1;
+            slot = slot == STAGES - 1 ? 0 : slot + 1;
+            a_next = stages + slot * STAGE + a_first;
+            b_next = stages + slot * STAGE + b_first;
+        }
+        multiply_units(sums, &f, MIDDLE, UNITS, 1, a_now, a_next, b_next);
+        multiply_units(sums, &f, 0, MIDDLE, 1, a_next, a_next, b_next);
         a_now = a_next;
         b_now = b_next;
     }
+    multiply_units(sums, &f, MIDDLE, UNITS, 0, a_now, a_now, b_now);
     cp_wait(0);
 #if SPLIT > 1
-    store_together(&g, stages, sums, row_tile + row_first, col_tile + col_first, group, tid % GROUP);
+    store_together(&g, own, stages, sums, row_tile + row_first, col_tile + col_first, group, tid % GROUP);
 #else
     UNROLL
     for (int i = 0; i < TM; i++) {
         int row = row_tile + row_first + 4 * i;
         UNROLL
-        for (int j = 0; j < TN; j += WIDTH) store_piece(&g, row, col_tile + col_first + 8 * j, &sums[i][j]);
+        for (int j = 0; j < TN; j += WIDTH)
+            store_piece(&g, own, row, col_tile + col_first + 8 * j, &sums[i][j]);
     }
 #endif
 }

@@ -51,14 +51,15 @@ static int begins(const char *text, const char *with) {
 
 TEST(rest_is_cut_where_rounds_are_full) {
     static const cut_case cases[] = {
-        {3000, 3000, 3000, 1, "BM=256,BK=16,", "BM=48,BN=96,", 2816, 3000},
-        {4097, 4099, 4101, 1, "BM=256,", "BM=8,", 4096, 4099},
-        {4096, 4224, 512, 1, "BM=256,", NULL, 0, 0}, /* 528 tiles are 4 rounds */
-        {4096, 4096, 4096, 1, "BM=256,BK=32,", NULL, 0, 0},
+        {3000, 3000, 3000, 1, "BK=32,BLOCKS=", "BM=48,BN=96,", 2816, 3000},
+        {4097, 4099, 4101, 1, "BK=32,ROWS=2,", "BM=8,", 4096, 4099},
+        {4096, 4224, 512, 1, "BK=32,", NULL, 0, 0}, /* 1056 tiles are 8 rounds */
+        {4096, 4096, 4096, 1, "BK=32,BLOCKS=", NULL, 0, 0},
         {1024, 1024, 1024, 1, "BM=64,", NULL, 0, 0},
+        {1000, 1000, 1000, 1, "BM=128,BN=64,", NULL, 0, 0}, /* rows of B begin within lines of the cache */
         {64, 64, 64, 1, "BM=", NULL, 0, 0},
-        {1024, 1040, 2048, 4, "BM=256,", "BM=", 1024,
-         1024}, /* 128 tiles in one round and 16 that are nearly empty */
+        {1024, 1040, 2048, 4, "BK=32,", "BM=", 1024,
+         1024}, /* 256 tiles in two rounds and 32 that are nearly empty */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int by_columns = 0; by_columns < 2; by_columns++) {
