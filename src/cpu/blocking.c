@@ -73,9 +73,9 @@ block_sizes blocking_defaults(const oriented *o) {
             near = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, most);
     int64_t kc = near * o->micro->nr * size > l1 && blocking_min(o->m, o->n) > FLAT_ROWS ? most : near;
     int64_t mc = clamp(blocking_second_cache() / 2 / (kc * size), 64, 1024);
-    /* Packed chunks of at most 10 MB of B and 5 of A; or of 6, where few rows use what is packed of B. Narrow results
-     * keep a chunk of sums besides. */
-    int64_t bytes = o->m <= FLAT_ROWS ? 6 << 20 : 10 << 20;
+    /* Packed chunks of at most 15 MB of B, for A is packed again for each; or of 6, where few rows use what is packed of B.
+     * Narrow results keep a chunk of sums besides. */
+    int64_t bytes = o->m <= FLAT_ROWS ? 6 << 20 : 15 << 20;
     int64_t chunk = blocking_is_narrow(o) ? 1024 : clamp(bytes / (kc * size), 256, 8192);
     return (block_sizes){kc, near, mc, chunk};
 }

@@ -57,12 +57,13 @@ static int is_small(const oriented *o, int threads) {
     return (double)o->m * (double)o->n <= (double)FEW_EACH * threads;
 }
 
-/* Columns of B that a team packs at a time: NC, or where many threads share it, and would meet too often, up to a quarter of
- * the last cache. `step` is the bytes of one. */
+/* Columns of B that are packed at a time: NC by a thread that packs few rows of A beside them. A team packs half as many rows,
+ * so that it has two thirds of NC; or where many threads share it, and would meet too often, up to a quarter of the last cache.
+ * `step` is the bytes of one. */
 static int64_t most_cols(const oriented *o, const plan *decided, int sharers, int64_t step) {
-    int64_t nc = decided->params[NC], room = cpu_read_facts()->l3 / 4 / step;
-    if (sharers == 1 || blocking_is_narrow(o) || room < nc) return nc;
-    return blocking_min(nc * sharers, room);
+    int64_t nc = decided->params[NC], shared = nc * 2 / 3, room = cpu_read_facts()->l3 / 4 / step;
+    if (sharers == 1 || blocking_is_narrow(o)) return nc;
+    return room < shared ? shared : blocking_min(shared * sharers, room);
 }
 
 /* Rows of A. A thread by itself packs what its second-level cache holds, and multiplies it from there. Where sums are kept B
