@@ -6,8 +6,8 @@
  *          tile, and the copies are reused from the cache they were sized for (Goto and van de Geijn, 2008)
  * next:    small and thin products do not earn the copying back → cpu_04_direct
  *
- * The threads of a job pack columns of B together, NC for each of them as far as the last cache has room, and up to half as
- * many rows of A, meet, and multiply rectangles of that chunk of C, MC rows at a time; then they meet again before the next
+ * The threads of a job pack columns of B together, two thirds of NC for each as far as the last cache has room, and up to half
+ * as many rows of A, meet, and multiply rectangles of that chunk of C, MC rows at a time; then they meet again before the next
  * rows of A overwrite the panels. B's stay until all rows have passed. In a batch of at least as many products as threads
  * each thread does products of its own, and of a C that is small or has few rows a rectangle of its own: then nobody waits,
  * and nothing is fetched from where others packed it.
