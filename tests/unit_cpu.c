@@ -1,9 +1,11 @@
 /* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape, and lies in
- * huge pages; the rectangles that threads share C out by have every element once; and a small product waits for nobody. */
+ * huge pages; the rectangles that threads share C out by have every element once; what is not packed; and a small product waits
+ * for nobody. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../src/context.h"
 #include "../src/cpu/cpu.h"
@@ -123,6 +125,36 @@ static void check_waiting(tess_context *ctx, int64_t side, int waits) {
           "%d³: %g", (int)side, (double)c[0]);
     tess_free_plan(small.plan);
     free(a), free(c);
+}
+
+/* What is multiplied in place on Arm, where it was measured: a long B of short rows by few rows of A. */
+TEST(cpu_few_rows_of_a_leave_b_where_it_is) {
+    static const struct {
+        int64_t m, n, k;
+        int in_place;
+    } cases[] = {{4, 64, 50000, 1},
+                 {2, 8, 100000, 1},
+                 {3, 33, 50000, 1},
+                 {4, 256, 20000, 0},
+                 {8, 64, 20000, 0}};
+    if (!CPU_IS_ARM || cpu_read_facts()->l3 < 32 << 20) {
+        harness_skip("measured on Arm with 32 MB of last-level cache");
+        return;
+    }
+    tess_context *ctx = NULL;
+    if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
+    for (int i = 0; i < 5; i++) {
+        int64_t m = cases[i].m, n = cases[i].n, k = cases[i].k;
+        tess_matrix A = tess_view_row_major(TESS_F32, m, k, NULL, 0),
+                    B = tess_view_row_major(TESS_F32, k, n, NULL, 0),
+                    C = tess_view_row_major(TESS_F32, m, n, NULL, 0);
+        tess_plan *made = NULL;
+        if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &made), TESS_OK, ctx)) continue;
+        CHECK(!strcmp(tess_plan_kernel(made), cases[i].in_place ? "cpu_04_direct" : "cpu_03_packed"),
+              "%d×%d×%d: %s", (int)m, (int)n, (int)k, tess_plan_kernel(made));
+        tess_free_plan(made);
+    }
+    tess_close(ctx);
 }
 
 TEST(cpu_small_products_wait_for_nobody) {

@@ -61,14 +61,17 @@ static tess_status prepare(plan *decided, sentence *why) {
                                      : "contiguous rows of B for a row-major C");
 }
 
-/* Whether copies are used too little to be worth their while: k is short, or B has few rows to be multiplied by, and is near. As
- * measured on a Neoverse-V1; nowhere else yet. */
+/* Whether copies are used too little to be worth their while: k is short, or B has few rows to be multiplied by, and is near, or
+ * has so short rows that few columns of tiles pass over it, which find what the first has fetched. (Three rows are a tile of two and
+ * one of one.) As measured on a Neoverse-V1; nowhere else yet. */
 static int is_used_too_little(const oriented *o) {
-    enum { SHORT_K = 16, FEW_ROWS = 4 };
+    enum { SHORT_K = 16, FEW_ROWS = 4, FEW_COLUMNS = 5 };
     double b = (double)o->n * (double)o->k * (double)numeric_size(o->in),
-           l2 = (double)blocking_second_cache();
-    return CPU_IS_ARM &&
-           (o->k <= SHORT_K || (o->m <= FEW_ROWS && b <= l2) || (o->m <= FEW_ROWS / 2 && b <= 4 * l2));
+           l2 = (double)blocking_second_cache(), l3 = (double)cpu_read_facts()->l3;
+    int64_t columns = (o->n + o->micro->direct_cols - 1) / o->micro->direct_cols;
+    int is_near = b <= l2 || (o->m <= FEW_ROWS / 2 && b <= 4 * l2),
+        is_narrow = columns * (o->m == 3 ? 3 : 2) <= 2 * FEW_COLUMNS && b <= l3 / 2;
+    return CPU_IS_ARM && (o->k <= SHORT_K || (o->m <= FEW_ROWS && (is_near || is_narrow)));
 }
 
 /* Whether A lies in columns that the first-level cache does not hold: a step of every tile then has a line and a page of its own,
