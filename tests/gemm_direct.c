@@ -131,3 +131,44 @@ TEST(gemm_direct_and_packed_add_in_one_order) {
     }
     tess_close(ctx);
 }
+
+/* B in columns, which are turned into rows some at a time: fewer than a block of them, more than there is room for, and k
+ * beyond a step; by one thread and by three. The same bits as from B in rows. */
+TEST(gemm_direct_turns_columns_of_b) {
+    static const int64_t shapes[][3] = {{5, 1, 1},    {4, 7, 9},    {9, 18, 3},      {15, 66, 23},
+                                        {3, 900, 40}, {2, 40, 700}, {70, 300, 1300}, {300, 260, 50}};
+    static const tess_type types[] = {TESS_F32, TESS_F64, TESS_I32};
+    for (int threads = 1; threads <= 3; threads += 2) {
+        tess_context *ctx = open_cpu(threads);
+        if (!ctx) return;
+        for (int i = 0; i < 24; i++) {
+            const int64_t *size = shapes[i / 3];
+            tess_type type = types[i % 3];
+            fenced m[4]; /* the last is B, by columns */
+            if (!make_fenced(&m[0], type, size[0], size[2], 0) ||
+                !make_fenced(&m[1], type, size[2], size[1], 0) ||
+                !make_fenced(&m[2], type, size[0], size[1], GAP) ||
+                !make_fenced(&m[3], type, size[1], size[2], 1))
+                break;
+            fill(&m[0], 1);
+            fill(&m[1], 2);
+            fill(&m[3], 3);
+            for (int64_t at = 0; at < size[1] * size[2]; at++)
+                tess_set(m[3].view, at / size[2], at % size[2],
+                         tess_get(m[1].view, at % size[2], at / size[2]));
+            unsigned char *rows = run(ctx, "cpu_04_direct", m, (scalars){2, 1}, 0);
+            fenced turned[3] = {m[0], m[3], m[2]};
+            turned[1].view = tess_transpose(m[3].view);
+            for (int transposed = 0; transposed < 2; transposed++) {
+                unsigned char *left = run(ctx, "cpu_04_direct", turned, (scalars){2, 1}, transposed);
+                CHECK(memcmp(rows, left, m[2].bytes) == 0 && gaps_untouched(&m[2], left),
+                      "%s, %dx%dx%d, %d threads%s: other bits", tess_type_name(type), (int)size[0],
+                      (int)size[1], (int)size[2], threads, transposed ? ", transposed" : "");
+                free(left);
+            }
+            free(rows);
+            for (int j = 0; j < 4; j++) munmap(m[j].pages, m[j].mapped);
+        }
+        tess_close(ctx);
+    }
+}

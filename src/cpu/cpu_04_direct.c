@@ -5,9 +5,12 @@
  * why:     packing moves every element of A and B once; a product that uses an element only a few dozen times
  *          does not earn that back
  *
- * It needs rows of B that are contiguous (or, taken as its transpose, columns of A) and inputs of the type of
- * the sums. KC is cpu_03_packed's, and so are the bits. */
+ * It needs inputs of the type of the sums, and contiguous rows of B (or, taken as its transpose, columns of A); contiguous
+ * columns it turns into rows, a few at a time. KC is cpu_03_packed's, and so are the bits. */
+#include <string.h>
+
 #include "blocking.h"
+#include "transpose.h"
 
 enum { KC }; /* the order of kernels.def */
 
@@ -15,12 +18,21 @@ enum { KC }; /* the order of kernels.def */
 typedef struct direct {
     const oriented *o;
     const char *a, *b;
-    char *c;
+    char *c, *turned; /* turned: room for columns of B as rows */
     double alpha, beta;
 } direct;
 
+enum { COLUMNS = 16 }; /* that are turned at least */
+
+/* Bytes of room for columns of B, kc elements of each. */
+static int64_t turned_room(const oriented *o, int64_t kc) {
+    enum { ROOM = 128 << 10 };
+    int64_t least = COLUMNS * kc * numeric_size(o->in);
+    return o->b_col == 1 ? 0 : least > ROOM ? least : ROOM;
+}
+
 static int takes(const oriented *o) {
-    return o->micro->direct && o->micro->packed == o->in && o->b_col == 1;
+    return o->micro->direct && o->micro->packed == o->in && (o->b_col == 1 || o->b_row == 1);
 }
 
 /* A product that is one call of the micro-kernel: the smallest take hardly longer than what comes before it. */
@@ -43,7 +55,7 @@ static void multiply_at_once(const oriented *o, const operands *data) {
 static int is_one_call(const plan *decided, const cpu_plan *kept) {
     const oriented *o = &kept->o;
     return kept->most_threads == 1 && decided->what.batch.count == 1 && o->k <= decided->params[KC] &&
-           o->n <= o->micro->direct_cols && o->c_col == 1;
+           o->n <= o->micro->direct_cols && o->b_col == 1 && o->c_col == 1;
 }
 
 static tess_status prepare(plan *decided, sentence *why) {
@@ -57,15 +69,17 @@ static tess_status prepare(plan *decided, sentence *why) {
     }
     return status_fail(why, TESS_ERROR_KERNEL,
                        "cpu_04_direct takes f32, f64 and i32 with %s; cpu_03_packed takes any product",
-                       o->transposed ? "contiguous columns of A for a column-major C"
-                                     : "contiguous rows of B for a row-major C");
+                       o->transposed ? "contiguous columns or rows of A for a column-major C"
+                                     : "contiguous rows or columns of B for a row-major C");
 }
+
+enum { SHORT_K = 16 };
 
 /* Whether copies are used too little to be worth their while: k is short, or B has few rows to be multiplied by, and is near, or
  * has so short rows that few columns of tiles pass over it, which find what the first has fetched. (Three rows are a tile of two and
  * one of one.) As measured on a Neoverse-V1; nowhere else yet. */
 static int is_used_too_little(const oriented *o) {
-    enum { SHORT_K = 16, FEW_ROWS = 4, FEW_COLUMNS = 5 };
+    enum { FEW_ROWS = 4, FEW_COLUMNS = 5 };
     double b = (double)o->n * (double)o->k * (double)numeric_size(o->in),
            l2 = (double)blocking_second_cache(), l3 = (double)cpu_read_facts()->l3;
     int64_t columns = (o->n + o->micro->direct_cols - 1) / o->micro->direct_cols;
@@ -81,12 +95,24 @@ static int is_scattered(const oriented *o) {
     return CPU_IS_ARM && o->a_col != 1 && a > (double)blocking_first_cache();
 }
 
+/* Whether B is turned rather than packed: it fits the first-level cache, or k is short; if A lies in columns, both must fit.
+ * Measured there. */
+static int is_worth_turning(const oriented *o) {
+    enum { SHORTEST = 4 };
+    double size = (double)numeric_size(o->in), l1 = (double)blocking_first_cache();
+    double a = (double)o->m * (double)o->k * size, b = (double)o->n * (double)o->k * size;
+    int fits = b <= 0.8 * l1;
+    if (!CPU_IS_ARM) return 0;
+    return o->a_col == 1 ? fits || o->k <= SHORT_K : fits && a <= l1 / 2 && o->k >= SHORTEST;
+}
+
 /* B as it lies is where its panels would be: in the first-level cache, or where a panel does not fit that in the second, with
  * room for as much of A and C. So copying it gains nothing. Or C is so narrow that the packed kernel's tile would be half
  * empty, and what is used of B in one step fits. */
 int cpu_direct_pays(const problem *what) {
     oriented o = blocking_orient(what);
     if (!takes(&o)) return 0;
+    if (o.b_col != 1) return is_worth_turning(&o);
     if (is_used_too_little(&o)) return 1;
     if (is_scattered(&o)) return 0;
     double l1 = (double)blocking_first_cache(), third = (double)blocking_second_cache() / 3;
@@ -97,9 +123,32 @@ int cpu_direct_pays(const problem *what) {
     return 2 * o.n <= o.micro->nr && row * kc <= 0.8 * l1;
 }
 
+/* Of a step of k. */
+static int64_t depth_of(const oriented *o, const plan *decided) {
+    int64_t most = decided->params[KC];
+    return o->k <= most ? o->k : blocking_depth(o, most);
+}
+
 static size_t scratch_size(const plan *decided, int threads) {
-    (void)decided, (void)threads;
-    return 0;
+    const oriented *o = &cpu_plan_of(decided)->o;
+    return (size_t)(threads * turned_room(o, depth_of(o, decided)));
+}
+
+/* Columns of B, `depth` elements of each, become rows of `cols` elements. */
+static void turn_columns(const oriented *o, const char *from, int64_t cols, int64_t depth, char *to) {
+    int64_t size = numeric_size(o->in), side = 16 / size, across = o->b_col * size;
+    for (int64_t i = 0; i < cols; i += side) {
+        int64_t p = 0, there = blocking_min(side, cols - i);
+        const char *column = from + i * across;
+        for (; there == side && p + side <= depth; p += side)
+            if (size == 4)
+                transpose_block_4(column + p * size, o->b_col, to + (p * cols + i) * size, cols);
+            else
+                transpose_block_8(column + p * size, o->b_col, to + (p * cols + i) * size, cols);
+        for (; p < depth; p++)
+            for (int64_t j = 0; j < there; j++)
+                memcpy(to + (p * cols + i + j) * size, column + j * across + p * size, (size_t)size);
+    }
 }
 
 /* Rows of C that are not contiguous are computed beside it. */
@@ -138,15 +187,16 @@ static int64_t rows_at_once(const oriented *o, int64_t depth) {
     return rows < FEW ? FEW : rows / 8 * 8;
 }
 
-/* `part` over steps [p, p + depth) of k. */
-static void multiply_steps(const direct *d, cpu_rectangle part, int64_t p, int64_t depth) {
+/* `part` over steps [p, p + depth) of k, where rows of B begin at `b`, b_row elements apart. */
+static void multiply_rows(const direct *d, cpu_rectangle part, int64_t p, int64_t depth, const char *b,
+                          int64_t b_row) {
     const oriented *o = d->o;
     int64_t end_row = part.row + part.rows, end = part.col + part.cols, at_once = rows_at_once(o, depth);
     int64_t size = numeric_size(o->in); /* C's elements have it too */
     micro_call call = {.depth = depth,
                        .a_row = o->a_row,
                        .a_col = o->a_col,
-                       .b_row = o->b_row,
+                       .b_row = b_row,
                        .c_row = o->c_row,
                        .alpha = d->alpha,
                        .beta = p > 0 ? 1 : d->beta};
@@ -155,7 +205,7 @@ static void multiply_steps(const direct *d, cpu_rectangle part, int64_t p, int64
         call.a = d->a + (row * o->a_row + p * o->a_col) * size;
         for (int64_t col = part.col; col < end; col += call.cols) {
             call.cols = next_width(end - col, o->micro);
-            call.b = d->b + (p * o->b_row + col) * size;
+            call.b = b + (col - part.col) * size;
             call.c = d->c + (row * o->c_row + col * o->c_col) * size;
             if (o->c_col == 1)
                 o->micro->direct(&call);
@@ -165,14 +215,33 @@ static void multiply_steps(const direct *d, cpu_rectangle part, int64_t p, int64
     }
 }
 
+/* The same of B as it lies, or as it is turned. */
+static void multiply_steps(const direct *d, cpu_rectangle part, int64_t p, int64_t depth) {
+    const oriented *o = d->o;
+    int64_t size = numeric_size(o->in), end = part.col + part.cols;
+    const char *b = d->b + (p * o->b_row + part.col * o->b_col) * size;
+    if (o->b_col == 1) {
+        multiply_rows(d, part, p, depth, b, o->b_row);
+        return;
+    }
+    int64_t most = turned_room(o, depth) / (depth * size) / COLUMNS * COLUMNS;
+    for (; part.col < end; part.col += part.cols, b += part.cols * o->b_col * size) {
+        part.cols = blocking_min(most, end - part.col);
+        turn_columns(o, b, part.cols, depth, d->turned);
+        multiply_rows(d, part, p, depth, d->turned, part.cols);
+    }
+}
+
 /* `part` of product `index` of the batch, in steps of kc. */
-static void multiply_rectangle(const cpu_job *job, int64_t index, cpu_rectangle part, int64_t kc) {
+static void multiply_rectangle(const cpu_job *job, int thread, int64_t index, cpu_rectangle part,
+                               int64_t kc) {
     const oriented *o = &cpu_plan_of(job->decided)->o;
     cpu_product product = cpu_product_at(job, index);
     direct d = {.o = o,
                 .a = o->transposed ? product.b : product.a,
                 .b = o->transposed ? product.a : product.b,
                 .c = product.c,
+                .turned = job->scratch + thread * turned_room(o, kc),
                 .alpha = product.alpha,
                 .beta = product.beta};
     for (int64_t p = 0; p < o->k; p += kc) multiply_steps(&d, part, p, blocking_min(kc, o->k - p));
@@ -181,19 +250,17 @@ static void multiply_rectangle(const cpu_job *job, int64_t index, cpu_rectangle 
 /* Threads take rectangles of products until none is left; a single product on one thread needs no sharing
  * out. */
 static void run(cpu_job *job, int thread) {
-    (void)thread;
     const oriented *o = &cpu_plan_of(job->decided)->o;
-    int64_t count = job->decided->what.batch.count, most = job->decided->params[KC];
-    int64_t kc = o->k <= most ? o->k : blocking_depth(o, most);
+    int64_t count = job->decided->what.batch.count, kc = depth_of(o, job->decided);
     if (job->threads == 1 && count == 1) {
-        multiply_rectangle(job, 0, (cpu_rectangle){0, o->m, 0, o->n}, kc);
+        multiply_rectangle(job, thread, 0, (cpu_rectangle){0, o->m, 0, o->n}, kc);
         return;
     }
     cpu_grid grid = cpu_make_grid(o->m, o->n, o->micro->direct_rows, o->micro->direct_cols,
                                   job->threads > count ? job->threads : 1);
     int64_t per_product = grid.down * grid.across, total = per_product * count;
     for (int64_t at; (at = atomic_fetch_add(&job->next, 1)) < total;)
-        multiply_rectangle(job, at / per_product, cpu_grid_part(&grid, at % per_product), kc);
+        multiply_rectangle(job, thread, at / per_product, cpu_grid_part(&grid, at % per_product), kc);
 }
 
 const cpu_kernel cpu_04_direct = {"cpu_04_direct", prepare, scratch_size, run};
