@@ -28,7 +28,7 @@ enum { COLUMNS = 16 }; /* that are turned at least */
 static int64_t turned_room(const oriented *o, int64_t kc) {
     enum { ROOM = 128 << 10 };
     int64_t least = COLUMNS * kc * numeric_size(o->in);
-    return o->b_col == 1 ? 0 : least > ROOM ? least : ROOM;
+    return least > ROOM ? least : ROOM;
 }
 
 static int takes(const oriented *o) {
@@ -131,7 +131,7 @@ static int64_t depth_of(const oriented *o, const plan *decided) {
 
 static size_t scratch_size(const plan *decided, int threads) {
     const oriented *o = &cpu_plan_of(decided)->o;
-    return (size_t)(threads * turned_room(o, depth_of(o, decided)));
+    return o->b_col == 1 ? 0 : (size_t)(threads * turned_room(o, depth_of(o, decided)));
 }
 
 /* Columns of B, `depth` elements of each, become rows of `cols` elements. */
@@ -241,7 +241,7 @@ static void multiply_rectangle(const cpu_job *job, int thread, int64_t index, cp
                 .a = o->transposed ? product.b : product.a,
                 .b = o->transposed ? product.a : product.b,
                 .c = product.c,
-                .turned = job->scratch + thread * turned_room(o, kc),
+                .turned = o->b_col == 1 ? NULL : job->scratch + thread * turned_room(o, kc),
                 .alpha = product.alpha,
                 .beta = product.beta};
     for (int64_t p = 0; p < o->k; p += kc) multiply_steps(&d, part, p, blocking_min(kc, o->k - p));
