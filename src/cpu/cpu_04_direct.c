@@ -179,19 +179,14 @@ static int64_t next_width(int64_t left, const micro_kernel *micro) {
     return left <= most + lanes && most > 2 * lanes ? most - lanes : most;
 }
 
-/* Rows whose elements of A stay in the cache while the columns pass over them: at least FEW. */
-static int64_t rows_at_once(const oriented *o, int64_t depth) {
-    enum { FEW = 64 };
-    if (o->m <= FEW) return FEW;
-    int64_t rows = (16 << 10) / (depth * numeric_size(o->in));
-    return rows < FEW ? FEW : rows / 8 * 8;
-}
-
 /* `part` over steps [p, p + depth) of k, where rows of B begin at `b`, b_row elements apart. */
 static void multiply_rows(const direct *d, cpu_rectangle part, int64_t p, int64_t depth, const char *b,
                           int64_t b_row) {
     const oriented *o = d->o;
-    int64_t end_row = part.row + part.rows, end = part.col + part.cols, at_once = rows_at_once(o, depth);
+    enum {
+        AT_ONCE = 64
+    }; /* rows: lines of C that the next columns write to are still near then, and so are their pages */
+    int64_t end_row = part.row + part.rows, end = part.col + part.cols;
     int64_t size = numeric_size(o->in); /* C's elements have it too */
     micro_call call = {.depth = depth,
                        .a_row = o->a_row,
@@ -201,7 +196,7 @@ static void multiply_rows(const direct *d, cpu_rectangle part, int64_t p, int64_
                        .alpha = d->alpha,
                        .beta = p > 0 ? 1 : d->beta};
     for (int64_t row = part.row; row < end_row; row += call.rows) {
-        call.rows = blocking_min(at_once, end_row - row);
+        call.rows = blocking_min(AT_ONCE, end_row - row);
         call.a = d->a + (row * o->a_row + p * o->a_col) * size;
         for (int64_t col = part.col; col < end; col += call.cols) {
             call.cols = next_width(end - col, o->micro);
