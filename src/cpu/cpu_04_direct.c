@@ -88,22 +88,25 @@ static int is_used_too_little(const oriented *o) {
     return CPU_IS_ARM && (o->k <= SHORT_K || (o->m <= FEW_ROWS && (is_near || is_narrow)));
 }
 
-/* Whether A lies in columns that the first-level cache does not hold: a step of every tile then has a line and a page of its own,
- * which come round again and again. As measured there, too. */
-static int is_scattered(const oriented *o) {
-    double a = (double)o->m * (double)o->k * (double)numeric_size(o->in);
-    return CPU_IS_ARM && o->a_col != 1 && a > (double)blocking_first_cache();
+/* Whether the packed kernel's tile would be half empty, or more. */
+static int is_thin(const oriented *o) {
+    return 2 * o->n <= o->micro->nr;
 }
 
-/* Whether B is turned rather than packed: it fits the first-level cache, or k is short; if A lies in columns, both must fit.
- * Measured there. */
+/* Whether A lies in columns of more than that many bytes: a step of every tile then has a line and a page of its own, which come
+ * round again and again, unless they are few and one tile is all there is. As measured there, too. */
+static int is_scattered(const oriented *o, double bytes) {
+    enum { FEW_STEPS = 64 };
+    double a = (double)o->m * (double)o->k * (double)numeric_size(o->in);
+    if (!CPU_IS_ARM || o->a_col == 1 || (is_thin(o) && o->k <= FEW_STEPS)) return 0;
+    return a > bytes;
+}
+
+/* Whether B is turned rather than packed: it fits the first-level cache, or k is short. Measured there. */
 static int is_worth_turning(const oriented *o) {
-    enum { SHORTEST = 4 };
-    double size = (double)numeric_size(o->in), l1 = (double)blocking_first_cache();
-    double a = (double)o->m * (double)o->k * size, b = (double)o->n * (double)o->k * size;
-    int fits = b <= 0.8 * l1;
+    double b = (double)o->n * (double)o->k * (double)numeric_size(o->in), l1 = (double)blocking_first_cache();
     if (!CPU_IS_ARM) return 0;
-    return o->a_col == 1 ? fits || o->k <= SHORT_K : fits && a <= l1 / 2 && o->k >= SHORTEST;
+    return o->k <= SHORT_K || (b <= 0.8 * l1 && !is_scattered(o, l1 / 2));
 }
 
 /* B as it lies is where its panels would be: in the first-level cache, or where a panel does not fit that in the second, with
@@ -114,13 +117,13 @@ int cpu_direct_pays(const problem *what) {
     if (!takes(&o)) return 0;
     if (o.b_col != 1) return is_worth_turning(&o);
     if (is_used_too_little(&o)) return 1;
-    if (is_scattered(&o)) return 0;
     double l1 = (double)blocking_first_cache(), third = (double)blocking_second_cache() / 3;
+    if (is_scattered(&o, l1)) return 0;
     double kc = (double)blocking_defaults(&o).near_kc, size = (double)numeric_size(o.in),
            row = (double)o.n * size;
     double near = kc * o.micro->nr * size > l1 && third > l1 ? third : 0.8 * l1;
     if (row * (double)o.k <= near) return 1;
-    return 2 * o.n <= o.micro->nr && row * kc <= 0.8 * l1;
+    return is_thin(&o) && row * kc <= 0.8 * l1;
 }
 
 /* Of a step of k. */
@@ -132,6 +135,14 @@ static int64_t depth_of(const oriented *o, const plan *decided) {
 static size_t scratch_size(const plan *decided, int threads) {
     const oriented *o = &cpu_plan_of(decided)->o;
     return o->b_col == 1 ? 0 : (size_t)(threads * turned_room(o, depth_of(o, decided)));
+}
+
+/* By instructions, not by a call: the compiler knows both sizes. */
+static inline void copy_element(char *to, const char *from, int64_t size) {
+    if (size == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, 8);
 }
 
 /* Columns of B, `depth` elements of each, become rows of `cols` elements. */
@@ -147,7 +158,7 @@ static void turn_columns(const oriented *o, const char *from, int64_t cols, int6
                 transpose_block_8(column + p * size, o->b_col, to + (p * cols + i) * size, cols);
         for (; p < depth; p++)
             for (int64_t j = 0; j < there; j++)
-                memcpy(to + (p * cols + i + j) * size, column + j * across + p * size, (size_t)size);
+                copy_element(to + (p * cols + i + j) * size, column + j * across + p * size, size);
     }
 }
 
