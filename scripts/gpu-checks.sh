@@ -95,7 +95,7 @@ verify_list() {
         done
         # The planner's, of which large products are made, and those in two parts.
         for variant in simt_14_ahead:BM=256,BK=32 simt_14_ahead:BK=32,BLOCKS=2 simt_14_ahead:BK=32,ROWS=2,BLOCKS=2 simt_14_ahead:BK=8,STAGES=4 \
-            simt_15_split:BM=64,SPLIT=4 simt_15_split:BM=128,BN=64,SPLIT=4,BK=16,STAGES=3 simt_15_split:BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=3,STAGES=3; do
+            simt_15_split:BM=64,SPLIT=4 simt_15_split:BM=64,SPLIT=4,BK=16,STAGES=3 simt_15_split:BM=128,BN=64,SPLIT=4,BK=16,STAGES=3 simt_15_split:BM=48,BN=96,TM=12,TN=4,SPLIT=4,BK=16,ROWS=3,STAGES=3; do
             echo "4-$variant ${variant%%:*} --params ${variant#*:} --type f32 --count 8 --max-size 400 --seed $seed"
         done
         echo "4-shares auto --type f32,f64,bf16,f16:f32,i8 --count 1 --alpha 2 --beta 1 --batch 1 --shape 40x24x20003,33x31x16387,128x256x8192,300x300x3000 --seed $seed"

@@ -143,7 +143,7 @@ TEST(cpu_few_rows_of_a_leave_b_where_it_is) {
     }
     tess_context *ctx = NULL;
     if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t m = cases[i].m, n = cases[i].n, k = cases[i].k;
         tess_matrix A = tess_view_row_major(TESS_F32, m, k, NULL, 0),
                     B = tess_view_row_major(TESS_F32, k, n, NULL, 0),

@@ -75,13 +75,17 @@ static tess_status prepare(plan *decided, sentence *why) {
 
 enum { SHORT_K = 16 };
 
+/* Of so many rows of A, or columns of B. */
+static double bytes_of(const oriented *o, int64_t lines) {
+    return (double)lines * (double)o->k * (double)numeric_size(o->in);
+}
+
 /* Whether copies are used too little to be worth their while: k is short, or B has few rows to be multiplied by, and is near, or
  * has so short rows that few columns of tiles pass over it, which find what the first has fetched. (Three rows are a tile of two and
  * one of one.) As measured on a Neoverse-V1; nowhere else yet. */
 static int is_used_too_little(const oriented *o) {
     enum { FEW_ROWS = 4, FEW_COLUMNS = 5 };
-    double b = (double)o->n * (double)o->k * (double)numeric_size(o->in),
-           l2 = (double)blocking_second_cache(), l3 = (double)cpu_read_facts()->l3;
+    double b = bytes_of(o, o->n), l2 = (double)blocking_second_cache(), l3 = (double)cpu_read_facts()->l3;
     int64_t columns = (o->n + o->micro->direct_cols - 1) / o->micro->direct_cols;
     int is_near = b <= l2 || (o->m <= FEW_ROWS / 2 && b <= 4 * l2),
         is_narrow = columns * (o->m == 3 ? 3 : 2) <= 2 * FEW_COLUMNS && b <= l3 / 2;
@@ -97,16 +101,14 @@ static int is_thin(const oriented *o) {
  * round again and again, unless they are few and one tile is all there is. As measured there, too. */
 static int is_scattered(const oriented *o, double bytes) {
     enum { FEW_STEPS = 64 };
-    double a = (double)o->m * (double)o->k * (double)numeric_size(o->in);
     if (!CPU_IS_ARM || o->a_col == 1 || (is_thin(o) && o->k <= FEW_STEPS)) return 0;
-    return a > bytes;
+    return bytes_of(o, o->m) > bytes;
 }
 
 /* Whether B is turned rather than packed: it fits the first-level cache, or k is short. Measured there. */
 static int is_worth_turning(const oriented *o) {
-    double b = (double)o->n * (double)o->k * (double)numeric_size(o->in), l1 = (double)blocking_first_cache();
-    if (!CPU_IS_ARM) return 0;
-    return o->k <= SHORT_K || (b <= 0.8 * l1 && !is_scattered(o, l1 / 2));
+    double l1 = (double)blocking_first_cache();
+    return CPU_IS_ARM && (o->k <= SHORT_K || (bytes_of(o, o->n) <= 0.8 * l1 && !is_scattered(o, l1 / 2)));
 }
 
 /* B as it lies is where its panels would be: in the first-level cache, or where a panel does not fit that in the second, with
@@ -122,7 +124,7 @@ int cpu_direct_pays(const problem *what) {
     double kc = (double)blocking_defaults(&o).near_kc, size = (double)numeric_size(o.in),
            row = (double)o.n * size;
     double near = kc * o.micro->nr * size > l1 && third > l1 ? third : 0.8 * l1;
-    if (row * (double)o.k <= near) return 1;
+    if (bytes_of(&o, o.n) <= near) return 1;
     return is_thin(&o) && row * kc <= 0.8 * l1;
 }
 
