@@ -1,5 +1,5 @@
 /* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape, and lies in
- * huge pages; the rectangles that threads share C out by have every element once; what is not packed; and a small product waits
+ * huge pages; how deep its panels are; the rectangles that threads share C out by have every element once; what is not packed; and a small product waits
  * for nobody. */
 #include <pthread.h>
 #include <sched.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../src/context.h"
-#include "../src/cpu/cpu.h"
+#include "../src/cpu/blocking.h"
 #include "../src/memory.h"
 #include "../src/plan.h"
 #include "harness.h"
@@ -52,6 +52,27 @@ TEST(cpu_packing_is_less_than_16_mb_a_thread) {
         for (int t = 0; t < 4; t++)
             for (int64_t count = 1; count < 100; count += 30) check_packing(ctx, shapes[i], types[t], count);
     tess_close(ctx);
+}
+
+/* Panels of a tile of 6×64, as AVX-512 has it, fit no first-level cache: as few steps along k as up to 1376 allow, or else
+ * equal ones of up to 1024. */
+TEST(cpu_panels_are_deeper_where_steps_get_fewer) {
+    static const struct {
+        int64_t m, k, depth;
+    } cases[] = {{4096, 4096, 1368}, {4096, 8192, 1368}, {4096, 1100, 1104}, {4096, 1376, 1376},
+                 {4096, 1024, 1024}, {4096, 2048, 1024}, {4096, 3000, 1000}, {64, 4096, 512}};
+    static const micro_kernel wide = {.mr = 6, .nr = 64, .group = 1, .packed = TESS_F32},
+                              narrow = {.mr = 32, .nr = 512, .group = 4, .packed = TESS_I8};
+    for (int i = 0; i < 8; i++) {
+        oriented o =
+            {.micro = &wide, .m = cases[i].m, .n = 4096, .k = cases[i].k, .out = TESS_F32, .acc = TESS_F32};
+        block_sizes of = blocking_defaults(&o);
+        CHECK(blocking_depth(&o, of.kc) == cases[i].depth, "%d×4096×%d: %d", (int)o.m, (int)o.k,
+              (int)blocking_depth(&o, of.kc));
+        CHECK(of.kc * of.chunk * 4 <= 15 << 20, "%d columns of %d", (int)of.chunk, (int)of.kc);
+        o.micro = &narrow, o.out = o.acc = TESS_I32;
+        CHECK(blocking_defaults(&o).kc == 1024, "i8, k = %d: %d", (int)o.k, (int)blocking_defaults(&o).kc);
+    }
 }
 
 TEST(cpu_panels_lie_in_huge_pages) {

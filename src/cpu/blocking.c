@@ -63,16 +63,27 @@ int64_t blocking_second_cache(void) {
 #endif
 }
 
+static int64_t steps_of(int64_t k, int64_t kc) {
+    return (k + kc - 1) / kc;
+}
+
+/* How deep panels are that do not fit the first cache in any case. C is merged after each: a third deeper if that makes them
+ * fewer. (Narrow elements, for which it was not measured, stay as they are.) */
+static int64_t deepest(const oriented *o, int64_t size) {
+    enum { DEEP = 1024, DEEPER = 1376 };
+    return size >= 4 && steps_of(o->k, DEEPER) < steps_of(o->k, DEEP) ? DEEPER : DEEP;
+}
+
 /* A panel of A and one of B share five eighths of the first-level cache, unless that makes them so short that
  * merging their sums into C shows: then B's streams from the second level, of which a block of A takes half; and one that
  * does not fit the first in any case is twice as deep, so that C is merged half as often, but for a C of few rows or columns.
- * Beyond that the depth does not depend on the product, nor on how C lies, so that neither does the order of additions. */
+ * Beyond that the depth depends on k alone, not on how C lies, so that neither does the order of additions. */
 block_sizes blocking_defaults(const oriented *o) {
-    int64_t size = numeric_size(o->micro->packed), least = size < 4 ? 1024 : 512, most = 1024;
+    int64_t size = numeric_size(o->micro->packed), least = size < 4 ? 1024 : 512, most = deepest(o, size);
     int64_t l1 = blocking_first_cache(),
-            near = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, most);
+            near = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, 1024);
     int64_t kc = near * o->micro->nr * size > l1 && blocking_min(o->m, o->n) > FLAT_ROWS ? most : near;
-    int64_t mc = clamp(blocking_second_cache() / 2 / (kc * size), 64, 1024);
+    int64_t mc = clamp(blocking_second_cache() / 2 / (kc * size), 48, 1024);
     /* Packed chunks of at most 15 MB of B, for A is packed again for each; or of 6, where few rows use what is packed of B.
      * Narrow results keep a chunk of sums besides. */
     int64_t bytes = o->m <= FLAT_ROWS ? 6 << 20 : 15 << 20;

@@ -10,6 +10,8 @@
 #define ROWS                      6
 #define VECTORS                   4
 #define B_AHEAD                   8
+#define LINES_AHEAD               4
+#define LINES_APART               1
 #define FRESH(x)                  __asm__("" : "+r"(x))
 #define MULTIPLY_ADD_f32(x, y, z) _mm512_fmadd_ps(_mm512_set1_ps(x), y, z)
 #define MULTIPLY_ADD_f64(x, y, z) _mm512_fmadd_pd(_mm512_set1_pd(x), y, z)

@@ -1,7 +1,8 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
  * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS, DIRECT_ROWS_OF_4 and DIRECT_VECTORS, FROM_LANES with
- * LOAD_LATER, ALONE, SEPARATE, FRESH, B_AHEAD, MULTIPLY_ADD_f32 and _f64, and OWN_MASKS with what masked_words.h has. */
+ * LOAD_LATER, ALONE, SEPARATE, FRESH, B_AHEAD, LINES_AHEAD with LINES_APART, MULTIPLY_ADD_f32 and _f64, and OWN_MASKS with
+ * what masked_words.h has. */
 #include <string.h>
 
 #include "isa.h"
@@ -23,6 +24,12 @@
 #endif
 #ifndef B_AHEAD
 #define B_AHEAD 0
+#endif
+/* Packing fetches so many lines ahead along k; and of a panel's next rows one line in so many: the first alone, where hardware
+ * fetches what follows it. */
+#ifndef LINES_AHEAD
+#define LINES_AHEAD 2
+#define LINES_APART 64
 #endif
 #ifndef SEPARATE
 #define SEPARATE(x) (void)(x) /* the file is compiled without contraction */

@@ -8,7 +8,8 @@ static inline __attribute__((always_inline)) void TYPED(pack_few_rows)(const IN 
                                                                        SUM *restrict out) {
     for (int64_t panel = 0; panel < panels; panel++, data += width, out += width * depth)
         for (int q = 0; q < rows; q++) {
-            __builtin_prefetch(data + (q + rows) * deep, 0, 2); /* of the next rows */
+            for (int i = 0; i < width; i += LINES_APART * (64 / (int)sizeof(IN)))
+                __builtin_prefetch(data + (q + rows) * deep + i, 0, 2); /* of the next rows */
             for (int i = 0; i < width; i++) out[q * width + i] = LOAD(data[q * deep + i]);
         }
 }
@@ -39,7 +40,8 @@ static inline __attribute__((always_inline)) void TYPED(pack_line)(const IN *dat
     enum { SIDE = 16 / BYTES };
     for (int i = 0; i < width; i += SIDE) {
         int row = i + SIDE <= width ? i : width - SIDE;
-        for (int q = 0; q < SIDE; q++) __builtin_prefetch(data + (row + q) * along + 2 * line, 0, 2);
+        for (int q = 0; q < SIDE; q++)
+            __builtin_prefetch(data + (row + q) * along + LINES_AHEAD * line, 0, 2);
         for (int q = 0; q < line; q += SIDE)
             TRANSPOSE_BLOCK(data + row * along + q, along, out + q * width + row, width);
     }
