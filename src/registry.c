@@ -1,4 +1,4 @@
-/* registry.c: looking kernels and their parameters up by name. */
+/* registry.c: the rows, and the parameters of kernels by name. */
 #include "registry.h"
 
 #include <inttypes.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "memory.h"
-#include "registry_file.h"
 
 static kernel_row kernel_rows[] = {
 #define CPU_KERNEL(name, number, types, summary, params) \
@@ -66,57 +65,6 @@ tess_status tess_describe_kernel(int index, tess_kernel_info *info) {
                            KERNEL_COUNT - 1);
     *info = row->info;
     return TESS_OK;
-}
-
-/* The number of letters to insert, delete or change, of names short enough to be kernels. */
-static int edit_distance(const char *a, const char *b) {
-    enum { LONGEST = 63 };
-    int row[LONGEST + 1];
-    int length_b = (int)strnlen(b, LONGEST);
-    for (int j = 0; j <= length_b; j++) row[j] = j;
-    for (int i = 1; a[i - 1] && i <= LONGEST; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= length_b; j++) {
-            int change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            int best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            row[j] = change < best ? change : best;
-        }
-    }
-    return row[length_b];
-}
-
-/* The sentence for a name that no kernel of the device has. */
-static void refuse_name(const char *device, const char *name, sentence *why) {
-    const kernel_row *nearest = NULL, *elsewhere = NULL;
-    int distance = 1000;
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        const kernel_row *row = &rows()[i];
-        if (strcmp(row->info.name, name) == 0) elsewhere = row;
-        int d = edit_distance(name, row->info.name);
-        if (strcmp(row->info.device, device) == 0 && d < distance) distance = d, nearest = row;
-    }
-    if (elsewhere)
-        status_fail(why, TESS_ERROR_KERNEL, "kernel '%s' runs on a %s, but this context is a %s", name,
-                    elsewhere->info.device, device);
-    else if (nearest && distance <= 5)
-        status_fail(why, TESS_ERROR_KERNEL, "there is no kernel '%.60s' on %s; did you mean '%s'?", name,
-                    device, nearest->info.name);
-    else
-        status_fail(why, TESS_ERROR_KERNEL,
-                    "there is no kernel '%.60s' on %s; tess_describe_kernel lists those there are", name,
-                    device);
-}
-
-const kernel_row *registry_find(const char *device, const char *name, sentence *why) {
-    if (strchr(name, '/')) return registry_file_row(device, name, why);
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        const kernel_row *row = &rows()[i];
-        if (strcmp(row->info.device, device) == 0 && strcmp(row->info.name, name) == 0) return row;
-    }
-    refuse_name(device, name, why);
-    return NULL;
 }
 
 /* Steps through the lines of "NAME: meaning": returns the name's start and length, NULL after the last. */

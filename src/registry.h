@@ -41,7 +41,7 @@ typedef struct kernel_row {
 } kernel_row;
 
 /* The kernel of that name among those of `device` ("cpu" or "gpu"); NULL and a sentence with the nearest name
- * if there is none. A name with a '/' is the path of a kernel's file (src/registry_file.h). */
+ * if there is none. A name with a '/' is the path of a kernel's file (src/registry_file.h). In registry_find.c. */
 const kernel_row *registry_find(const char *device, const char *name, sentence *why);
 /* Row by number, from 0; NULL past the last. */
 const kernel_row *registry_row(int index);

@@ -19,7 +19,7 @@ static void make_room(sim_worker *worker, sim_thread *me) {
     async_copy *larger = memory_alloc((size_t)room * sizeof *larger);
     if (!larger) {
         status_fail(worker->why, TESS_ERROR_MEMORY, "no memory for %d copies of one thread", room);
-        block_stop(worker, TESS_ERROR_MEMORY);
+        worker_stop(worker, TESS_ERROR_MEMORY);
     }
     if (me->count) memcpy(larger, me->copies, (size_t)me->count * sizeof *larger);
     memory_free(me->copies);

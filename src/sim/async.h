@@ -3,7 +3,7 @@
 #ifndef ASYNC_H
 #define ASYNC_H
 
-#include "block.h"
+#include "worker.h"
 
 void async_queue(sim_here *here, void *to, const void *from, int bytes, int present, int line,
                  const void *site);

@@ -1,5 +1,5 @@
 /* count_kinds.c: which blocks are alike, and how many sectors a matrix has. */
-#include "count.h"
+#include "count_kinds.h"
 
 #include <string.h>
 

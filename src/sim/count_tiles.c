@@ -1,11 +1,13 @@
 /* count_tiles.c: which block computes which tile. A kernel may walk C in an order of its own, to be kind to
  * L2, so a block's number says nothing for certain; where it stores does. A block is asked by running it with
  * k = 0 as far as its first store. */
+#include "count_tiles.h"
+
 #include <string.h>
 
 #include "../memory.h"
 #include "../numeric.h"
-#include "count.h"
+#include "count_block.h"
 
 /* The tile that block (x, y) stores to first; its product is the first of the batch. *stores is 0 if it is
  * none. */

@@ -3,7 +3,7 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
-#include "block.h"
+#include "worker.h"
 #include "module.h"
 #include "warps.h"
 
@@ -52,22 +52,10 @@ typedef struct counters {
 tess_status counters_begin(counters *c, const module *m, tess_count_view view, sentence *why);
 void counters_free(counters *c);
 
-/* What happens in a block; `worker->trace->counting` is where it is added. */
-void counters_access(sim_here *here, const void *at, unsigned kind, const void *site);
-void counters_copy(sim_worker *worker, const async_copy *copy);
-/* A lane takes part in an instruction, but accesses nothing. */
-void counters_no_access(sim_worker *worker, unsigned kind, const void *site);
-/* A product of fragments. */
-void counters_mma(sim_worker *worker, const void *site, unsigned operations);
-void counters_warp_stops(sim_worker *worker);
-void counters_barrier(sim_worker *worker);
-/* After the last thread: what is left is added. Returns 0 if there is no memory. */
-int counters_finish(counters *c);
-
-/* Adds an instruction that accesses shared memory. */
+/* Adds an instruction that accesses global memory, or shared. */
+void counters_add_global(counters *c, const warps_request *request);
 void counters_add_shared(counters *c, const warps_request *request);
-/* Adds c->loads as the compiler would have them (counters_widen.c), and forgets them. Returns 0 if there is
- * no memory. */
-int counters_add_widened(counters *c);
+/* What the line has whose code is there. */
+uint64_t *counters_line(counters *c, uint32_t site);
 
 #endif

@@ -4,7 +4,7 @@
  * neighbouring words become one of 64 or 128 bits where the address is a multiple of that for certain. The
  * compiler proves that for all threads; here it is taken to be proven if it holds for every thread of the
  * block. That is why all warps decide together, instruction by instruction. */
-#include "counters.h"
+#include "counters_widen.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "counters.h"
+#include "counters_events.h"
 #include "report.h"
 #include "trace.h"
 

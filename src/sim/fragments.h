@@ -2,7 +2,7 @@
 #ifndef FRAGMENTS_H
 #define FRAGMENTS_H
 
-#include "block.h"
+#include "worker.h"
 #include "tensor_core.h"
 
 /* The running lane has come: its accesses are announced, as its own. */

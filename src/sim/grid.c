@@ -60,12 +60,12 @@ static void *run_share(void *argument) {
 static int make_ready(grid_workers *workers, int wanted, int shared) {
     int ready = 0;
     while (workers->count < wanted) {
-        sim_worker *made = block_worker_make();
+        sim_worker *made = worker_make();
         if (!made) break;
         workers->list[workers->count++] = made;
     }
     for (; ready < wanted && ready < workers->count; ready++)
-        if (!block_worker_reserve(workers->list[ready], shared)) break;
+        if (!worker_reserve(workers->list[ready], shared)) break;
     return ready;
 }
 
@@ -117,6 +117,6 @@ tess_status grid_run_block(grid_workers *workers, const module *m, const sim_lau
 }
 
 void grid_close(grid_workers *workers) {
-    for (int i = 0; i < workers->count; i++) block_worker_free(workers->list[i]);
+    for (int i = 0; i < workers->count; i++) worker_free(workers->list[i]);
     workers->count = 0;
 }

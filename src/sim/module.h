@@ -4,7 +4,7 @@
 #define MODULE_H
 
 #include "../registry.h"
-#include "block.h"
+#include "worker.h"
 #include "lines.h"
 
 typedef struct module_request {

@@ -90,7 +90,7 @@ void report_shared(sim_worker *worker, shadow_fault fault, uint32_t offset, int 
                     "arrived; cp_wait and then __syncthreads() must come first",
                     where, who, writes ? "writes" : "reads", what, them, line_of(checks, cell->wrote_site));
     }
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 void report_early_read(sim_worker *worker, const trace_early_read *read) {
@@ -102,7 +102,7 @@ void report_early_read(sim_worker *worker, const trace_early_read *read) {
                 "uninitialised shared memory at %s: %s reads %u bytes at %s, which no thread of its block "
                 "has written; write it, or wait for the copy that brings it, and then __syncthreads()",
                 where, who, read->bytes, what);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 void report_past_shared(sim_worker *worker, uint32_t offset, unsigned bytes, int writes, uint32_t site) {
@@ -113,7 +113,7 @@ void report_past_shared(sim_worker *worker, uint32_t offset, unsigned bytes, int
                 "out of bounds at %s: %s %s %u bytes at byte %u of shared memory, beyond its end; the block "
                 "has %u bytes",
                 where, who, writes ? "writes" : "reads", bytes, offset, worker->trace->end);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 void report_copy_target(sim_worker *worker, uint32_t site) {
@@ -125,7 +125,7 @@ void report_copy_target(sim_worker *worker, uint32_t site) {
                 "4, 8 or 16 bytes, or more bytes than that are said to be present; the target must be a "
                 "__shared__ variable",
                 where, who);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 /* ---- Global memory ---- */
@@ -160,7 +160,7 @@ void report_global(sim_worker *worker, region_fault fault, const region *found, 
                     "out of bounds at %s: %s %s %u bytes %s%s; guard the access with the matrix's sizes",
                     where, who, verb, bytes, writes && found->writable ? "outside C: " : "", what);
     }
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 void report_misaligned(sim_worker *worker, uintptr_t at, unsigned bytes, int writes, uint32_t site) {
@@ -171,7 +171,7 @@ void report_misaligned(sim_worker *worker, uintptr_t at, unsigned bytes, int wri
                 "misaligned access at %s: %s %s %u bytes at an address %u bytes past a multiple of %u; an "
                 "access must begin at a multiple of its size",
                 where, who, writes ? "writes" : "reads", bytes, (unsigned)(at % bytes), bytes);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 void report_bounds(sim_worker *worker, uint32_t site, long long index) {
@@ -182,7 +182,7 @@ void report_bounds(sim_worker *worker, uint32_t site, long long index) {
                 "out of bounds at %s: %s uses index %lld, which its array does not have; make the loop or "
                 "the array one that fits the other",
                 where, who, index);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 tess_status report_unwritten(const trace_checks *checks, sentence *why) {
@@ -212,7 +212,7 @@ void report_divergent(sim_worker *worker, const sim_thread *waiting, const sim_t
                 "divergent barrier at %s:%d: %s of block (%u,%u) waits there, but %s %s; every thread of a "
                 "block must come to the same __syncthreads()",
                 file_of(worker->trace->checks->m), waiting->line, who, b->x, b->y, them, does);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 void report_mask(sim_worker *worker, unsigned mask, int lane, const char *what) {
@@ -222,7 +222,7 @@ void report_mask(sim_worker *worker, unsigned mask, int lane, const char *what) 
                 "warp operation at %s:%d: %s names lanes %#x, but lane %d %s; a mask must name the lanes "
                 "that come, and all of them must come",
                 file_of(worker->trace->checks->m), worker->running->line, who, mask, lane, what);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 /* ---- Tensor cores ---- */
@@ -248,7 +248,7 @@ void report_apart(sim_worker *worker, int lane, int other, const char *does) {
                 "warp operation at %s: %s comes there, but lane %d of its warp%s%s%s %s; all 32 lanes must "
                 "come to the same instruction of tensor cores, and ask for the same",
                 where, who, other, them[0] ? " (" : "", them, them[0] ? ")" : "", does);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 void report_space(sim_worker *worker, const sim_tensor *ask) {
@@ -259,7 +259,7 @@ void report_space(sim_worker *worker, const sim_tensor *ask) {
                 name_of(ask), where, who, ask->shared ? "not in" : "in",
                 ask->shared ? "it must be that of a __shared__ variable"
                             : "say that it is shared, or give one of global memory");
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 void report_wmma_address(sim_worker *worker, const sim_tensor *ask, unsigned past, unsigned unit,
@@ -274,7 +274,7 @@ void report_wmma_address(sim_worker *worker, const sim_tensor *ask, unsigned pas
                 " bytes apart; it must begin at a multiple of %u bytes, with rows a multiple of 16 "
                 "apart",
                 where, who, name_of(ask), past, unit, distance, unit);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }
 
 /* ---- Deadlock ---- */
@@ -299,5 +299,5 @@ void report_deadlock(sim_worker *worker) {
                 "deadlock in block (%u,%u): %s waits at the barrier of line %d and %s at the warp operation "
                 "of line %d; all threads must come to the barrier, and all lanes named to the warp operation",
                 b->x, b->y, who, at_barrier ? at_barrier->line : 0, them, in_warp ? in_warp->line : 0);
-    block_stop(worker, TESS_ERROR_DEVICE);
+    worker_stop(worker, TESS_ERROR_DEVICE);
 }

@@ -3,7 +3,7 @@
 #define REPORT_H
 
 #include "tensor_core.h"
-#include "trace.h"
+#include "trace_state.h"
 
 /* A place in the code: an instruction of the module, or a line. */
 enum { REPORT_IS_LINE = (int)0x80000000u };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../memory.h"
+#include "counters_events.h"
 #include "report.h"
 
 /* Offsets of dynamic shared memory follow those of the static, each beginning at a multiple of this. */
@@ -79,7 +80,7 @@ static void count_banks(trace *t) {
  */
 static void ask_for_finer(sim_worker *worker) {
     atomic_store(&worker->trace->checks->finer, 1);
-    block_stop(worker, TESS_ERROR_INTERNAL);
+    worker_stop(worker, TESS_ERROR_INTERNAL);
 }
 
 static void note_early_read(sim_worker *worker, uint32_t offset, unsigned bytes, uint32_t site) {
