@@ -7,6 +7,7 @@
 #include "bench_sides.h"
 #include "bench_variants.h"
 #include "commands.h"
+#include "open_device.h"
 #include "say.h"
 
 #include <errno.h>
@@ -262,7 +263,7 @@ int bench_read_options(bench_request *r, const args *a) {
         return EXIT_USAGE;
     if (r->sizes.count > 0 && a->word_count > 1)
         return say_usage("MAXSIZE and --sizes or --shape exclude each other; give one");
-    if (!commands_open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
+    if (!open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
     if (r->sizes.count == 0 && !add_default_sizes(a, &r->sizes, r->device.own_memory ? 4096 : 2048))
         return EXIT_USAGE;
     if (!read_threads(r, a) || !read_method(r, a)) return EXIT_USAGE;

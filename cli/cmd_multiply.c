@@ -9,6 +9,7 @@
 #include "multiply_input.h"
 #include "multiply_output.h"
 #include "multiply_steps.h"
+#include "open_device.h"
 #include "problem.h"
 #include "say.h"
 
@@ -187,7 +188,7 @@ static int prepare(request *r, const args *a) {
         say_error("cannot multiply '%s' (A) by '%s' (B): %s", r->path_a, r->path_b, why);
         return EXIT_CHECK;
     }
-    if (!check_old(r) || !commands_open_device(a, &r->job.ctx, &r->device)) return EXIT_CHECK;
+    if (!check_old(r) || !open_device(a, &r->job.ctx, &r->device)) return EXIT_CHECK;
     if (r->threads > 0 && tess_set_threads(r->job.ctx, (int)r->threads) != TESS_OK) {
         say_error("%s", tess_error(r->job.ctx));
         return EXIT_CHECK;

@@ -39,7 +39,7 @@ static void print_devices(void) {
     devices_print_absence();
 }
 
-int overview_run(void) {
+int overview_run(const command *all, int count) {
     printf("tessera %s (%s): matrix multiplication, C = alpha*A*B + beta*C\n\n", TESS_VERSION_STRING,
            environment_revision());
     print_devices();
@@ -48,8 +48,7 @@ int overview_run(void) {
     printf("\nPeers of the cpu, to measure against\n");
     devices_print_peers(false);
     printf("\nCommands\n");
-    for (size_t i = 0; i < command_count; i++)
-        printf("  %-10s %s\n", commands[i].spec->command, commands[i].spec->summary);
+    for (int i = 0; i < count; i++) printf("  %-10s %s\n", all[i].spec->command, all[i].spec->summary);
     printf("  %-10s %s\n", "help", "The help of a command: tessera help bench");
     printf("\nTry\n"
            "  tessera list                 the ladder of kernels\n"

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "kernels.h"
+#include "open_device.h"
 #include "output_file.h"
 #include "report.h"
 #include "say.h"
@@ -73,7 +74,7 @@ static bool choose_card(report *r, const args *a) {
 static bool find_device(const args *a, char name[32]) {
     tess_context *ctx;
     tess_device_info info;
-    if (!commands_open_device(a, &ctx, &info)) return false;
+    if (!open_device(a, &ctx, &info)) return false;
     snprintf(name, 32, "%s", info.name);
     tess_close(ctx);
     return true;

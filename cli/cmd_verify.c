@@ -6,6 +6,7 @@
 #include "bench_options.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "open_device.h"
 #include "say.h"
 #include "verify_accuracy.h"
 #include "verify_cases.h"
@@ -319,7 +320,7 @@ static int read_options(request *r, const args *a) {
     *r = (request){0};
     say_quiet(args_given(a, "quiet"));
     if (!output_open(&r->out, a) || !read_types(r, a) || !read_choice(r, a)) return EXIT_USAGE;
-    if (!commands_open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
+    if (!open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
     verify_sim_open_checked(&r->ctx, &r->device);
     r->transfers = args_given(a, "transfers");
     if (r->transfers && !r->device.own_memory)

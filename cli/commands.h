@@ -10,9 +10,6 @@ typedef struct command {
     int (*run)(const args *a);
 } command;
 
-extern const command commands[];
-extern const size_t command_count;
-
 extern const args_spec devices_spec, list_spec, bench_spec, compare_spec, explain_spec, report_spec,
     verify_spec, multiply_spec, cache_spec;
 int devices_run(const args *a);
@@ -25,12 +22,9 @@ int report_run(const args *a);
 int multiply_run(const args *a);
 int cache_run(const args *a);
 
-/* `tessera` with no words. */
-int overview_run(void);
+/* `tessera` with no words; `all` are the commands it names. */
+int overview_run(const command *all, int count);
 /* What the overview and `devices` say about the peers; `verbose` names every place searched. */
 void devices_print_peers(bool verbose);
-
-/* Opens the device of --device, or says why it cannot be. */
-bool commands_open_device(const args *a, tess_context **ctx, tess_device_info *info);
 
 #endif

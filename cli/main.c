@@ -11,33 +11,24 @@
 #include <stdio.h>
 #include <string.h>
 
-const command commands[] = {
+static const command commands[] = {
     {&devices_spec, devices_run}, {&list_spec, list_run},         {&bench_spec, bench_run},
     {&compare_spec, compare_run}, {&verify_spec, verify_run},     {&explain_spec, explain_run},
     {&report_spec, report_run},   {&multiply_spec, multiply_run}, {&cache_spec, cache_run},
 };
-const size_t command_count = sizeof commands / sizeof *commands;
-
-bool commands_open_device(const args *a, tess_context **ctx, tess_device_info *info) {
-    if (tess_open(ctx, args_text(a, "device", "auto")) == TESS_OK && tess_device_facts(*ctx, info) == TESS_OK)
-        return true;
-    say_error("%s", tess_error(*ctx));
-    tess_close(*ctx);
-    *ctx = NULL;
-    return false;
-}
+enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const command *find_command(const char *name) {
-    for (size_t i = 0; i < command_count; i++)
+    for (int i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i].spec->command, name) == 0) return &commands[i];
     return NULL;
 }
 
 static int unknown_command(const char *word) {
-    const char *names[sizeof commands / sizeof *commands + 1];
-    for (size_t i = 0; i < command_count; i++) names[i] = commands[i].spec->command;
-    names[command_count] = "help";
-    int near = nearest_name(word, names, command_count + 1);
+    const char *names[COMMANDS + 1];
+    for (int i = 0; i < COMMANDS; i++) names[i] = commands[i].spec->command;
+    names[COMMANDS] = "help";
+    int near = nearest_name(word, names, COMMANDS + 1);
     if (near >= 0) return say_usage("there is no command '%s'; did you mean '%s'?", word, names[near]);
     return say_usage("there is no command '%s'; 'tessera help' lists them", word);
 }
@@ -52,7 +43,7 @@ static int print_help(void) {
     printf("tessera COMMAND [WORD...] [OPTION...]\n\n"
            "Matrix multiplication, C = alpha*A*B + beta*C: a ladder of kernels, measured and checked.\n\n"
            "Commands\n");
-    for (size_t i = 0; i < command_count; i++)
+    for (int i = 0; i < COMMANDS; i++)
         printf("  %-10s %s\n", commands[i].spec->command, commands[i].spec->summary);
     printf("  %-10s %s\n", "help", "This text, or the help of a command: tessera help bench");
     printf(
@@ -91,7 +82,7 @@ static int run_command(const command *c, int argc, char **argv) {
 }
 
 static int dispatch(int argc, char **argv) {
-    if (argc < 2) return overview_run();
+    if (argc < 2) return overview_run(commands, COMMANDS);
     const char *word = argv[1];
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) return print_version();
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return print_help();

@@ -4,9 +4,9 @@
 #include "verify_accuracy.h"
 #include "accuracy_rows.h"
 #include "bench_options.h"
-#include "commands.h"
 #include "interrupt.h"
 #include "kernels.h"
+#include "open_device.h"
 #include "output.h"
 #include "say.h"
 
@@ -112,7 +112,7 @@ static int read_request(request *r, const args *a) {
         !args_integer(a, "seed", 0, INT64_MAX / 64, &r->seed) ||
         !args_integer(a, "seeds", 1, 1000, &r->seeds))
         return EXIT_USAGE;
-    if (!commands_open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
+    if (!open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
     if ((!r->device.own_memory || is_simulated(r)) && tess_open(&r->cpu, "cpu") != TESS_OK) {
         say_error("%s", tess_error(NULL));
         return EXIT_CHECK;
