@@ -1,7 +1,7 @@
 #!/bin/sh
 # tests/docs.sh [BUILD]: the documents say what is so, and the sources keep the rules of the house that a
 # machine can check: links and paths lead somewhere, environment variables and commands are documented and
-# exist, files stay short, nothing is left half-done, includes run one way.
+# exist, files stay short, nothing is left half-done, includes run one way, and no files call each other in a circle.
 set -u
 cd "$(dirname "$0")/.." || exit
 . tests/lib.sh
@@ -180,5 +180,20 @@ for device in cpu cuda sim; do
     includes $(sources src/$device) | grep -E ":(.*/)?($others)/" >>"$work/arrows"
 done
 none "includes that run the wrong way" "$work/arrows"
+
+# Which object uses which other's names. tsort puts them in an order, and says where there is none.
+find "$build/src" "$build/cli" -name '*.o' | LC_ALL=C sort | xargs nm | awk '
+    /:$/ { object = substr($0, 1, length($0) - 1) }
+    NF == 3 && $2 ~ /^[TDBRVW]$/ { home[$3] = object }
+    NF == 2 && $1 == "U" { used[object " " $2] = 1 }
+    END {
+        for (use in used) {
+            split(use, part, " ")
+            if (part[2] in home && home[part[2]] != part[1]) print part[1], home[part[2]]
+        }
+    }' >"$work/calls"
+[ "$(grep -c . "$work/calls")" -gt 500 ] || echo "only $(grep -c . "$work/calls") calls were found in $build" >"$work/circles"
+tsort "$work/calls" 2>>"$work/circles" >/dev/null
+none "files that call each other in a circle" "$work/circles"
 
 finish docs
