@@ -191,7 +191,7 @@ run_random() {
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 
 # sanitize TOOL: short products of every kernel. Shapes are whole tiles, ragged ones and a single column. Then a k that is
-# shared, with a remainder, and tiles that are cut along k.
+# shared, with a remainder; multiply-adds in many steps, by tiles that the planner takes; and tiles that are cut along k.
 sanitize() (
     set -f # the patterns are the command's
     # shellcheck disable=SC2046,SC2086
@@ -201,6 +201,12 @@ sanitize() (
     status=$?
     "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify auto --device "$device" --type f32,f64 \
         --shape 33x31x4099 --count 1 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
+    if has_family simt; then
+        for params in BK=32,BLOCKS=2 BK=32,ROWS=2,BLOCKS=2; do
+            "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify simt_14_ahead --params $params --device "$device" --type f32 \
+                --shape 300x260x203 --count 1 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
+        done
+    fi
     if has_family split && is_hopper; then
         # shellcheck disable=SC2086
         "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify split_01_fp16x3 --params SHARE=1 --device "$device" \

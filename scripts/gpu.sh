@@ -8,7 +8,9 @@
 #                shapes on tensor cores
 #   random       COUNT (10000) random shapes of up to LARGEST (2100) a side on what the planner takes for tensor cores; one that was
 #                cut off is gone on with
-#   bench        the ladders ladder-f32.csv, ladder-i32.csv, ladder-f64.csv, beside cuBLAS
+#   ladder_f32   ladder-f32.csv: the ladder from one thread per element upwards, beside cuBLAS
+#   ladder_i32   ladder-i32.csv: the same with integers, which cuBLAS does not multiply
+#   ladder_f64   ladder-f64.csv: the same in f64, and its tensor cores
 #   strict       true-fp32.csv: f32 by multiply-adds and nothing else, small products, squares and odd shapes, as the planner takes them
 #   batches      batches.csv: batches of 4x4x4 to 128x128x128 in f32 and f64, as the planner takes them, in all orders
 #   f64          f64.csv: what the planner takes for f64, small products, squares and odd shapes, beside cuBLAS
@@ -62,7 +64,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 . scripts/lib.sh
 
-every_step="build test verify random bench strict f64 batches mma tensor small accurate accurate_shapes tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
+every_step="build test verify random ladder_f32 ladder_i32 ladder_f64 strict f64 batches mma tensor small accurate accurate_shapes tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
 sizes=128:4096:x2
 # Words, not one argument.
 # shellcheck disable=SC2086
@@ -120,13 +122,9 @@ ladder() {
     return $bad
 }
 
-run_ladder_f32() { step 'bench f32' ladder f32 cublas; }
-run_bench() {
-    run_ladder_f32
-    # cuBLAS has no product of 32-bit integers.
-    step 'bench i32' ladder i32 none
-    step 'bench f64' ladder f64 cublas
-}
+run_ladder_f32() { ladder f32 cublas; }
+run_ladder_i32() { ladder i32 none; }
+run_ladder_f64() { ladder f64 cublas; }
 # What the planner takes where f32 must stay f32. Products below 5 ms are graphs of many calls, on both sides; call_ms is a single call. All cores
 # compile first. Checking the largest would take longer than all the rest.
 run_strict() {
@@ -475,7 +473,7 @@ run_counters_mma() {
 for word; do
     case $word in
     build) ;;
-    bench | ladder_f32 | torch | sanitize) "run_$word" ;;
+    torch | sanitize) "run_$word" ;;
     *) step "$word" "run_$word" ;;
     esac
 done
