@@ -161,7 +161,8 @@ typedef struct tess_options {
  *               16-bit inputs accumulate in f32 and round once at the end. Integers wrap modulo 2^32.
  *   alpha, beta are rounded to the accumulation type; for integer results they must be integers.
  *   Zero sizes  are fine; k = 0 gives beta*C. beta = 0 never reads C. alpha = 0 never reads A or B.
- *   Aliasing    C must share no element with A or B; disjoint parts of one buffer are fine.
+ *   Aliasing    C must share no element with A or B; disjoint parts of one buffer are fine, but for strides so
+ *               entangled that it cannot be told in time: those are refused.
  * The same call on the same device gives the same bits, whatever the number of threads. */
 TESS_API tess_status tess_gemm(tess_context *ctx, double alpha, const tess_matrix *A, const tess_matrix *B,
                                double beta, const tess_matrix *C, const tess_options *options);
@@ -216,7 +217,7 @@ typedef struct tess_device_info {
     char isa[64];     /* the instruction set its kernels use here: "128-bit vectors", "sm_90a" */
     char kernels[16]; /* the tess_kernel_info.device of the kernels it runs: "cpu", "gpu" */
     int cores;        /* CPUs this process may use; multiprocessors of a GPU */
-    int threads;      /* the number of threads a product uses by default; 1 for a GPU */
+    int threads;      /* the number of threads a product may use; 1 for a GPU */
     int own_memory;   /* 1 if it computes in memory of its own, which tess_alloc gives */
     int64_t memory;
     int64_t l1d, l2, l3;
@@ -274,8 +275,8 @@ TESS_API tess_status tess_wait(tess_context *ctx);
 TESS_API tess_status tess_set_stream(tess_context *ctx, void *stream);
 
 /* Memory of the device that products may use for copies and packing instead of memory the context allocates
- * (see tess_plan_workspace). It stays the caller's. NULL goes back to the context's own. A product that needs
- * more fails with a sentence that says how much. */
+ * (see tess_plan_workspace). It begins at a multiple of 16 bytes, as malloc's does, and stays the caller's. NULL goes back to the
+ * context's own. A product that needs more fails with a sentence that says how much. */
 TESS_API tess_status tess_set_workspace(tess_context *ctx, void *memory, size_t bytes);
 
 /* How the last product whose matrices lay in host memory spent its time, in seconds; the parts overlap. All 0
@@ -329,7 +330,7 @@ TESS_API const char *tess_plan_kernel(const tess_plan *plan);
 TESS_API const char *tess_plan_params(const tess_plan *plan);
 TESS_API const char *tess_plan_sentence(const tess_plan *plan);
 
-/* Bytes of workspace a run uses. On a GPU, matrices that begin at no multiple of 16 bytes may be copied as well, which a
+/* Bytes of workspace a run uses, with the threads that the context had when the plan was made. On a GPU, matrices that begin at no multiple of 16 bytes may be copied as well, which a
  * plan, without addresses, cannot tell: at most as many bytes as A and B have, with lines rounded up to 128. */
 TESS_API int64_t tess_plan_workspace(const tess_plan *plan);
 
@@ -483,7 +484,7 @@ TESS_API tess_status tess_clear_cache(int64_t *removed);
 /* Data to multiply. Element (i, j) depends only on seed, kind, i, j and the number of columns: never on
  * strides or type. Integer types take the integers nearest to the values. */
 typedef enum tess_fill_kind {
-    TESS_FILL_UNIFORM = 0, /* uniform in [-range, range) */
+    TESS_FILL_UNIFORM = 0, /* uniform in [-range, range), then rounded to the type */
     TESS_FILL_NORMAL = 1,  /* normal with standard deviation `range` */
     TESS_FILL_INTEGER = 2, /* integers, uniform in -range … range */
     TESS_FILL_VALUE = 3    /* every element is `range` (NaN poisons; floating types only) */

@@ -12,17 +12,6 @@
 #include "numeric.h"
 #include "operand.h"
 
-/* What the type of the sums cannot hold of alpha or beta. */
-static tess_status check_scalar(double value, const char *name, tess_type acc, sentence *why) {
-    if (acc == TESS_I32 && !(fabs(value) <= 0x1p53 && value == floor(value)))
-        return status_fail(why, TESS_ERROR_ARGUMENT,
-                           "%s is %g; for i32 results it must be an integer of at most 2^53", name, value);
-    if (acc == TESS_F32 && isinf((float)value) && !isinf(value))
-        return status_fail(why, TESS_ERROR_ARGUMENT,
-                           "%s is %g, which overflows f32, the type this product is summed in", name, value);
-    return TESS_OK;
-}
-
 /* Rounds alpha and beta to the type of the sums. */
 static inline tess_status round_scalars(double alpha, double beta, const problem *what, operands *data,
                                         sentence *why) {
@@ -30,8 +19,7 @@ static inline tess_status round_scalars(double alpha, double beta, const problem
     data->alpha = in_f32 ? (double)(float)alpha : alpha;
     data->beta = in_f32 ? (double)(float)beta : beta;
     if (what->acc != TESS_I32 && fabs(data->alpha) <= DBL_MAX && fabs(data->beta) <= DBL_MAX) return TESS_OK;
-    TRY(check_scalar(alpha, "alpha", what->acc, why));
-    return check_scalar(beta, "beta", what->acc, why);
+    return plan_check_scalars(alpha, beta, what->acc, why);
 }
 
 static int ranges_meet(const void *x, extent bytes_x, const void *y, extent bytes_y) {

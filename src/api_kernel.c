@@ -34,12 +34,15 @@ tess_status tess_evaluate(const char *formula, const tess_named_value *names, si
                                     : "value");
     expression_name *known = memory_alloc((count + 1) * sizeof *known);
     if (!known) return status_fail(why, TESS_ERROR_MEMORY, "no memory for %zu names", count);
-    for (size_t i = 0; i < count; i++) known[i] = (expression_name){names[i].name, names[i].value};
+    for (size_t i = 0; i < count; i++)
+        known[i] = (expression_name){names[i].name ? names[i].name : "", names[i].value};
     const char *rest = formula;
-    tess_status status = expression_value(&rest, known, count, value, why);
+    double found = 0;
+    tess_status status = expression_value(&rest, known, count, &found, why);
     memory_free(known);
     if (status == TESS_OK && *rest)
         status = status_fail(why, TESS_ERROR_ARGUMENT,
                              "the formula '%.200s' should have ended before '%.40s'", formula, rest);
+    if (status == TESS_OK) *value = found;
     return status;
 }

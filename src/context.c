@@ -54,8 +54,11 @@ tess_status context_fail(tess_context *ctx, tess_status status, const sentence *
 
 const char *tess_error(const tess_context *ctx) {
     static _Thread_local sentence
-        copy; /* so that another thread's failure cannot change what is being read */
-    if (!ctx) return status_of_thread()->text;
+        copy; /* so that no later failure, of any thread, can change what is being read */
+    if (!ctx) {
+        copy = *status_of_thread();
+        return copy.text;
+    }
     pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&ctx->sentence_lock;
     pthread_mutex_lock(lock);
     copy = ctx->last;

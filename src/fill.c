@@ -80,7 +80,10 @@ static int binary_places(double value) {
 
 int64_t tess_exact_range(tess_type type, int64_t k, double alpha, double beta) {
     if (!numeric_is_type(type) || k < 0) return 0;
-    if (numeric_is_integer(type)) return type == TESS_I8 ? INT8_MAX : INT32_MAX;
+    if (numeric_is_integer(type)) {
+        int are_integers = alpha == floor(alpha) && beta == floor(beta); /* of others there is no product */
+        return !are_integers ? 0 : type == TESS_I8 ? INT8_MAX : INT32_MAX;
+    }
     int places_alpha = binary_places(alpha), places_beta = binary_places(beta);
     if (places_alpha < 0 || places_beta < 0 || !isfinite(alpha) || !isfinite(beta)) return 0;
     /* Every value met is a multiple of 2^-places, and at most this large if its bits are to fit. */

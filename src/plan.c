@@ -5,6 +5,7 @@
 #include "plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,9 +62,36 @@ static tess_status check_types(const tess_matrix *A, const tess_matrix *B, const
     return TESS_OK;
 }
 
+/* What the type of the sums cannot hold of alpha or beta. */
+static tess_status check_scalar(double value, const char *name, tess_type acc, sentence *why) {
+    if (acc == TESS_I32 && !(fabs(value) <= 0x1p53 && value == floor(value)))
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "%s is %g; for i32 results it must be an integer of at most 2^53", name, value);
+    if (acc == TESS_F32 && isinf((float)value) && !isinf(value))
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "%s is %g, which overflows f32, the type this product is summed in", name, value);
+    return TESS_OK;
+}
+
+tess_status plan_check_scalars(double alpha, double beta, tess_type acc, sentence *why) {
+    TRY(check_scalar(alpha, "alpha", acc, why));
+    return check_scalar(beta, "beta", acc, why);
+}
+
+/* With strides of 0 a side may be longer than any memory; a vector of that length, or its bytes, would not be. */
+static tess_status check_sides(int64_t m, int64_t n, int64_t k, sentence *why) {
+    const int64_t longest = (int64_t)1 << 48;
+    if (m <= longest && n <= longest && k <= longest) return TESS_OK;
+    return status_fail(why, TESS_ERROR_ARGUMENT,
+                       "the product is %" PRId64 "×%" PRId64 "×%" PRId64
+                       ", which is too large: a side may have up to 2^48 elements",
+                       m, n, k);
+}
+
 tess_status plan_check_product(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
                                tess_compute compute, sentence *why) {
     TRY(check_shapes(A, B, C, why));
+    TRY(check_sides(C->rows, C->cols, A->cols, why));
     return check_types(A, B, C, compute, why);
 }
 

@@ -17,10 +17,13 @@ struct tess_plan {
 tess_status plan_make(const device *dev, const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
                       const tess_batch *batch, const tess_options *options, plan *out, sentence *why);
 
-/* Refuses shapes that do not fit together, mixes of types there is no product for, and compute modes that do
+/* Refuses shapes that do not fit together or are beyond any machine, mixes of types there is no product for, and compute modes that do
  * not apply. */
 tess_status plan_check_product(const tess_matrix *A, const tess_matrix *B, const tess_matrix *C,
                                tess_compute compute, sentence *why);
+
+/* Refuses what the type of the sums cannot hold of alpha or beta. */
+tess_status plan_check_scalars(double alpha, double beta, tess_type acc, sentence *why);
 
 /* One sentence: which kernel, with which parameters, on what, and why; and why no better device is used, if
  * `instead` is not NULL. */

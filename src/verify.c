@@ -24,6 +24,7 @@ static tess_status check_views(const verdict *v, double alpha, double beta, sent
     TRY(matrix_check(v->B, "B", why));
     TRY(matrix_check(v->C, "C", why));
     TRY(plan_check_product(v->A, v->B, v->C, TESS_COMPUTE_DEFAULT, why));
+    TRY(plan_check_scalars(alpha, beta, numeric_accumulator(v->A->type), why));
     if (beta != 0) {
         if (!v->C0)
             return status_fail(why, TESS_ERROR_ARGUMENT, "C0 is NULL, but beta is %g: C as it was is needed",

@@ -1,5 +1,10 @@
-/* workspace.c: memory that grows, unless it is somebody else's. */
+/* workspace.c: memory that grows, unless it is somebody else's.
+ *
+ * What is freed is forgotten first, and a size is never larger than what is there: a child that is forked meanwhile finds
+ * what the others have left here. */
 #include "workspace.h"
+
+#include <stdatomic.h>
 
 #include "memory.h"
 
@@ -17,18 +22,25 @@ tess_status workspace_enlarge(device_workspace *w, size_t bytes, const char *pur
     char *larger = memory_alloc(bytes);
     if (!larger)
         return status_fail(why, TESS_ERROR_MEMORY, "no memory: %zu bytes are needed for %s", bytes, purpose);
-    memory_free(w->memory);
+    char *old = w->memory;
     w->memory = larger;
+    atomic_signal_fence(memory_order_seq_cst);
     w->size = bytes;
+    memory_free(old);
     return TESS_OK;
 }
 
 void workspace_lend(device_workspace *w, void *memory, size_t bytes) {
     workspace_close(w);
-    *w = (device_workspace){memory, bytes, memory != NULL};
+    w->memory = memory, w->lent = memory != NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    w->size = bytes;
 }
 
 void workspace_close(device_workspace *w) {
-    if (!w->lent) memory_free(w->memory);
-    *w = (device_workspace){NULL, 0, 0};
+    device_workspace old = *w;
+    w->size = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    w->memory = NULL, w->lent = 0;
+    if (!old.lent) memory_free(old.memory);
 }

@@ -2,6 +2,7 @@
  * at its very edge. Right and wrong are decided here by the tests' own oracle. */
 #include "problem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,4 +272,29 @@ TEST(check_exact_range_at_its_edge) {
     CHECK(tess_exact_range(TESS_F32, INT64_C(1) << 40, 1, 0) == 0, "2^40 products of 1 are not exact in f32");
     CHECK(tess_exact_range(TESS_F32, 1, TEST_NAN, 0) == 0, "alpha NaN is exact up to %lld",
           (long long)tess_exact_range(TESS_F32, 1, TEST_NAN, 0));
+}
+
+/* What tess_gemm does not multiply has no reference either. */
+TEST(check_refuses_what_a_product_would) {
+    int32_t one = 1;
+    float number = 1;
+    const int64_t far = (int64_t)1 << 61;
+    tess_check found;
+    tess_matrix M = tess_view_row_major(TESS_I32, 1, 1, &one, 0),
+                f = tess_view_row_major(TESS_F32, 1, 1, &number, 0),
+                wide = tess_view_strided(TESS_F32, 1, far, &number, 0, 0),
+                tall = tess_view_strided(TESS_F32, far, 1, &number, 0, 0);
+    CHECK_STATUS(tess_check_gemm(0.5, &M, &M, 0, NULL, &M, TESS_CHECK_ORACLE, 1, &found), TESS_ERROR_ARGUMENT,
+                 NULL);
+    CHECK_STATUS(tess_check_gemm(NAN, &M, &M, 0, NULL, &M, TESS_CHECK_ORACLE, 1, &found), TESS_ERROR_ARGUMENT,
+                 NULL);
+    CHECK_STATUS(tess_check_gemm(1, &f, &wide, 0, NULL, &wide, TESS_CHECK_CHECKSUM, 1, &found),
+                 TESS_ERROR_ARGUMENT, NULL);
+    CHECK(tess_exact_range(TESS_I32, 1, 0.5, 0) == 0 && tess_exact_range(TESS_I8, 1, 1, -2) == INT8_MAX,
+          "alpha 0.5: %lld", (long long)tess_exact_range(TESS_I32, 1, 0.5, 0));
+    tess_context *ctx = open_cpu(2);
+    if (!ctx) return;
+    CHECK_STATUS(tess_gemm(ctx, 1, &wide, &tall, 0, &f, NULL), TESS_ERROR_ARGUMENT, ctx);
+    CHECK(number == 1, "C is %g", (double)number);
+    tess_close(ctx);
 }

@@ -160,6 +160,17 @@ TEST(context_devices_can_be_opened) {
 }
 
 /* The last failure stays until the next: a call that succeeds does not wipe it, and the text outlives other calls. */
+TEST(context_less_sentence_stays_until_it_is_asked_for_again) {
+    tess_context *ctx = NULL;
+    char before[400];
+    CHECK_STATUS(tess_open(&ctx, "no such device"), TESS_ERROR_DEVICE, NULL);
+    const char *said = tess_error(NULL);
+    snprintf(before, sizeof before, "%s", said);
+    CHECK(strstr(before, "no such device") != NULL, "it says '%s'", before);
+    tess_matrix bad = tess_view_row_major(TESS_F32, -1, 2, NULL, 0);
+    CHECK(bad.rows == -1 && strcmp(said, before) == 0, "'%s' has become '%s'", before, said);
+}
+
 TEST(context_keeps_its_sentence) {
     tess_context *ctx = open_cpu(1), *other = open_cpu(1);
     if (!ctx || !other) return;

@@ -3,6 +3,8 @@
  * ahead. */
 #include "problem.h"
 
+#include <string.h>
+
 /* Results: with and without a remainder of four, and more than one thread has. */
 static const int64_t results[] = {1, 3, 4, 6, 33};
 enum { RESULTS = sizeof results / sizeof *results };
@@ -49,5 +51,28 @@ TEST(gemm_vector_from_memory) {
             if (!try_vector(ctx, order % 2, shapes[i][0], shapes[i][1], order == 0 ? 0 : 2 * order + 1,
                             DATA_RANDOM))
                 break;
+    tess_close(ctx);
+}
+
+/* Rows that are equal have equal results, whether four are taken at a time or one. */
+TEST(gemm_vector_results_do_not_depend_on_their_row) {
+    enum { ROWS = 7, LONGEST = 150 };
+    static float a[ROWS * LONGEST], x[LONGEST], c[ROWS];
+    tess_context *ctx = open_cpu(1);
+    if (!ctx) return;
+    for (int64_t k = 1; k <= LONGEST; k++) {
+        for (int64_t p = 0; p < k; p++) {
+            x[p] = (float)rng_real(test_random());
+            float element = (float)rng_real(test_random());
+            for (int row = 0; row < ROWS; row++) a[row * k + p] = element;
+        }
+        CHECK_STATUS(tess_sgemm(ctx, TESS_ROW_MAJOR, TESS_NO_TRANS, TESS_NO_TRANS, ROWS, 1, k, 1, a, k, x, 1,
+                                0, c, 1),
+                     TESS_OK, ctx);
+        for (int row = 1; row < ROWS; row++)
+            if (!CHECK(memcmp(&c[row], &c[0], sizeof *c) == 0, "k = %d: row 0 is %.9g, row %d is %.9g",
+                       (int)k, (double)c[0], row, (double)c[row]))
+                break;
+    }
     tess_close(ctx);
 }

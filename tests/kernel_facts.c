@@ -2,6 +2,8 @@
  * them. */
 #include "harness.h"
 
+#include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
 TEST(kernel_text_is_that_of_its_file) {
@@ -30,6 +32,50 @@ TEST(evaluate_takes_names_and_refuses_the_rest) {
     CHECK_STATUS(tess_evaluate(NULL, names, 3, &value), TESS_ERROR_ARGUMENT, NULL);
     CHECK_STATUS(tess_evaluate("k", NULL, 3, &value), TESS_ERROR_ARGUMENT, NULL);
     CHECK_STATUS(tess_evaluate("k", names, 3, NULL), TESS_ERROR_ARGUMENT, NULL);
+}
+
+/* Whatever the program's locale has between a number's whole part and the rest. */
+TEST(evaluate_reads_numbers_as_c_does) {
+    static const struct {
+        const char *formula;
+        double value;
+    } right[] = {{"min(1,2)", 1},
+                 {"max(1,2)", 2},
+                 {"3.5", 3.5},
+                 {"0.1", 0.1},
+                 {"1e3", 1000},
+                 {"25e-1 * 2", 5},
+                 {"9007199254740993", 0x1p53},
+                 {"-(-2)", 2},
+                 {"ceil(1.2)", 2},
+                 {"floor(1.2) + 1.25e2", 126}};
+    static const char *const wrong[] = {"",       "1+",           "1 2",    "1.", ".5",
+                                        "min(1)", "ceil(1.2, 5)", "sin(1)", "1e", "(1"};
+    static const char *const locales[] = {"C", "de_DE.UTF-8", "fr_FR.UTF-8"};
+    const tess_named_value nameless = {NULL, 1};
+    char *deep = calloc(1, 1000001);
+    double value;
+    for (int l = 0; l < 3; l++) {
+        if (!setlocale(LC_NUMERIC, locales[l])) continue;
+        for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+            value = -1;
+            CHECK_STATUS(tess_evaluate(right[i].formula, NULL, 0, &value), TESS_OK, NULL);
+            CHECK(value == right[i].value, "%s is %.17g in %s", right[i].formula, value, locales[l]);
+        }
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+            value = -1;
+            CHECK_STATUS(tess_evaluate(wrong[i], NULL, 0, &value), TESS_ERROR_ARGUMENT, NULL);
+            CHECK(value == -1, "'%s' is refused, but wrote %g", wrong[i], value);
+        }
+    }
+    setlocale(LC_NUMERIC, "C");
+    CHECK_STATUS(tess_evaluate("x", &nameless, 1, &value), TESS_ERROR_ARGUMENT, NULL);
+    if (!CHECK(deep != NULL, "no memory")) return;
+    memset(deep, '(', 1000000);
+    CHECK_STATUS(tess_evaluate(deep, NULL, 0, &value), TESS_ERROR_ARGUMENT, NULL);
+    memset(deep, '-', 1000000);
+    CHECK_STATUS(tess_evaluate(deep, NULL, 0, &value), TESS_ERROR_ARGUMENT, NULL);
+    free(deep);
 }
 
 TEST(compile_facts_without_a_card) {

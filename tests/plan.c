@@ -223,3 +223,34 @@ TEST(plan_counts_for_closing) {
     CHECK_STATUS(tess_close(ctx), TESS_OK, ctx);
     problem_free(&p);
 }
+
+/* As many bytes as it says are enough, and memory that begins elsewhere than malloc's is refused. */
+TEST(plan_says_how_much_workspace_a_cpu_needs) {
+    static const int64_t shapes[][3] = {{300, 200, 100}, {600, 600, 600}, {1, 500, 4000}, {5000, 40, 1000}};
+    tess_context *ctx = NULL;
+    if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
+    for (int i = 0; i < 8; i++) {
+        const int64_t *s = shapes[i / 2];
+        float *data = calloc((size_t)(s[0] * s[2] + s[2] * s[1] + s[0] * s[1]), sizeof *data);
+        tess_matrix A = tess_view_row_major(TESS_F32, s[0], s[2], data, 0),
+                    B = tess_view_row_major(TESS_F32, s[2], s[1], data + s[0] * s[2], 0),
+                    C = tess_view_row_major(TESS_F32, s[0], s[1], data + s[0] * s[2] + s[2] * s[1], 0);
+        tess_plan *plan = NULL;
+        CHECK_STATUS(tess_set_threads(ctx, 1 + i % 2 * 2), TESS_OK, ctx);
+        if (CHECK(data != NULL, "no memory") &&
+            CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &plan), TESS_OK, ctx)) {
+            size_t bytes = (size_t)tess_plan_workspace(plan);
+            void *lent = aligned_alloc(16, (bytes + 31) / 16 * 16);
+            CHECK(bytes > 0 || strcmp(tess_plan_kernel(plan), "cpu_04_direct") == 0, "%s needs nothing",
+                  tess_plan_kernel(plan));
+            CHECK_STATUS(tess_set_workspace(ctx, lent, bytes), TESS_OK, ctx);
+            CHECK_STATUS(tess_run(plan, 1, &A, &B, 0, &C), TESS_OK, ctx);
+            CHECK_STATUS(tess_set_workspace(ctx, (char *)lent + 4, bytes), TESS_ERROR_ARGUMENT, ctx);
+            CHECK_STATUS(tess_set_workspace(ctx, NULL, 0), TESS_OK, ctx);
+            free(lent);
+            tess_free_plan(plan);
+        }
+        free(data);
+    }
+    tess_close(ctx);
+}

@@ -21,6 +21,7 @@ typedef struct cpu_device {
     device base;
     pool *workers;
     int threads;              /* a product may use this many, the caller among them */
+    int threads_at_first;     /* when it was opened */
     device_workspace packing; /* what kernels pack into */
     unsigned char *flush;     /* more than the last cache, for timing with cold caches; NULL until then */
 } cpu_device;

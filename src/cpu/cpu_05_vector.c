@@ -5,6 +5,8 @@
  *
  * If the matrix's rows are contiguous, each result is a dot product; if its columns are, they are added into
  * CHUNK sums at a time. Threads share out the results, never the depth. */
+#include <math.h>
+
 #include "cpu.h"
 
 /* Sums at a time, and columns that are added to them together: few, where those so many further on are fetched ahead, or many. */
@@ -20,6 +22,19 @@ typedef struct vector_part {
     int by_fours; /* rows */
     int fetches;  /* what comes next is fetched ahead */
 } vector_part;
+
+/* x*y + z, one by one. Vectors are fused on Arm, and single elements have to be told: compilers do it in one loop and not in
+ * the next, and rows four at a time would have other bits than a row by itself. */
+#if defined(__aarch64__)
+static inline uint32_t multiply_add(uint32_t x, uint32_t y, uint32_t z) {
+    return x * y + z;
+}
+/* clang-format off */
+#define MULTIPLY_ADD(x, y, z) _Generic((z), float: fmaf, double: fma, uint32_t: multiply_add)(x, y, z)
+/* clang-format on */
+#else
+#define MULTIPLY_ADD(x, y, z) ((x) * (y) + (z))
+#endif
 
 #define TEMPLATE "cpu_05_vector_typed.h"
 #include "each_type.h"
@@ -59,7 +74,8 @@ static size_t scratch_of_thread(const problem *what) {
 /* From memory, and not from a cache. */
 static int is_far(const problem *what) {
     int64_t l3 = cpu_read_facts()->l3;
-    return results_of(what) * what->k * numeric_size(what->in) > (l3 ? l3 : 8 << 20);
+    double bytes = (double)results_of(what) * (double)what->k * (double)numeric_size(what->in);
+    return bytes > (double)(l3 ? l3 : 8 << 20);
 }
 
 /* Rows four at a time: short ones, where beginning and ending is most of it. And on an Arm core others that are in a cache,

@@ -35,7 +35,7 @@ INLINE void TYPED(dot)(const vector_part *part, const IN *row, const SUM *x, SUM
     }
     for (; p < k; p++) {
         UNROLL
-        for (int r = 0; r < rows; r++) rest[r] += LOAD(row[r * next + p]) * x[p];
+        for (int r = 0; r < rows; r++) rest[r] = MULTIPLY_ADD(LOAD(row[r * next + p]), x[p], rest[r]);
     }
     UNROLL
     for (int r = 0; r < rows; r++) {

@@ -47,7 +47,7 @@ static tess_status open_device(device **out, int index, sentence *why) {
     }
     self->base.ops = &cpu_device_ops;
     self->workers = workers;
-    self->threads = cpu_default_threads();
+    self->threads = self->threads_at_first = cpu_default_threads();
     *out = &self->base;
     return TESS_OK;
 }
@@ -66,7 +66,8 @@ static void after_fork(device *base) {
 
 static tess_status set_threads(device *base, int threads, sentence *why) {
     (void)why;
-    ((cpu_device *)base)->threads = threads ? threads : cpu_default_threads();
+    cpu_device *self = (cpu_device *)base;
+    self->threads = threads ? threads : self->threads_at_first;
     return TESS_OK;
 }
 
@@ -102,6 +103,14 @@ static choice choose(const device *base, const problem *what, choice_cut *cut) {
                     "it is the fastest kernel of this device for all but small and thin products"};
 }
 
+/* What a run needs; or, if no other threads can be had then, one by itself, which packs otherwise than several. */
+static size_t workspace_of(const plan *decided) {
+    const cpu_kernel *kernel = cpu_plan_of(decided)->kernel;
+    size_t together = kernel->scratch_size(decided, decided->threads),
+           alone = kernel->scratch_size(decided, 1);
+    return together > alone ? together : alone;
+}
+
 static tess_status prepare(const device *base, plan *decided, sentence *why) {
     const problem *what = &decided->what;
     const tess_place places[3] = {what->place_a, what->place_b, what->place_c};
@@ -119,6 +128,7 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
     TRY(kernel->prepare(decided, why));
     decided->threads = useful_threads((const cpu_device *)base, kept);
     decided->shares_nothing = kept->at_once != NULL;
+    if (!kept->at_once) decided->workspace = (int64_t)workspace_of(decided);
     return TESS_OK;
 }
 
