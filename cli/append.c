@@ -111,7 +111,7 @@ void append_print_csv_start(const append_target *old, const table *t, FILE *stre
     size_t columns = file_columns(t, TABLE_IN_CSV);
     bool headed = false;
     for (const char *line = old->text; *line != '\0';) {
-        size_t length = strcspn(line, "\n");
+        size_t whole = strcspn(line, "\n"), length = whole - (whole > 0 && line[whole - 1] == '\r');
         bool remark = line[0] == '#' || length == 0;
         if (!remark && !headed) {
             table_print_csv_heading(t, stream);
@@ -122,7 +122,7 @@ void append_print_csv_start(const append_target *old, const table *t, FILE *stre
                 fputc(',', stream);
             fputc('\n', stream);
         }
-        line += length;
+        line += whole;
         line += *line == '\n';
     }
 }

@@ -211,22 +211,34 @@ bool args_choice(const args *a, const char *name, const char *const *choices, si
 }
 
 /* A word as a shell takes it: in quotes unless it needs none. */
-static size_t show_word(const char *before, const char *word, char *out, size_t room) {
+/* Adds text as far as there is room. */
+static size_t add_text(const char *text, char *out, size_t used, size_t room) {
+    int length = snprintf(out + used, room - used, "%s", text);
+    return length < 0 || (size_t)length >= room - used ? room - 1 : used + (size_t)length;
+}
+
+size_t args_show_word(const char *before, const char *word, char *out, size_t room) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/";
-    bool quote = word[0] == '\0' || word[strspn(word, plain)] != '\0';
-    int length = snprintf(out, room, quote ? "%s'%s'" : "%s%s", before, word);
-    return length < 0 || (size_t)length >= room ? room - 1 : (size_t)length;
+    size_t used = add_text(before, out, 0, room);
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') return add_text(word, out, used, room);
+    used = add_text("'", out, used, room);
+    for (; *word != '\0'; word++) {
+        char one[2] = {*word, '\0'};
+        used = add_text(*word == '\'' ? "'\\''" : one, out, used, room);
+    }
+    return add_text("'", out, used, room);
 }
 
 void args_show(const args *a, const char *const *without, size_t count, char *out, size_t room) {
-    size_t used = show_word("tessera ", a->spec->command, out, room);
-    for (size_t i = 0; i < a->word_count; i++) used += show_word(" ", a->words[i], out + used, room - used);
+    size_t used = args_show_word("tessera ", a->spec->command, out, room);
+    for (size_t i = 0; i < a->word_count; i++)
+        used += args_show_word(" ", a->words[i], out + used, room - used);
     for (size_t i = 0; i < a->value_count; i++) {
         const args_option *option = &a->spec->options[a->rows[i]];
         bool left_out = false;
         for (size_t j = 0; j < count; j++) left_out = left_out || strcmp(option->name, without[j]) == 0;
         if (left_out) continue;
-        used += show_word(" --", option->name, out + used, room - used);
-        if (option->value != NULL) used += show_word(" ", a->values[i], out + used, room - used);
+        used += args_show_word(" --", option->name, out + used, room - used);
+        if (option->value != NULL) used += args_show_word(" ", a->values[i], out + used, room - used);
     }
 }

@@ -60,6 +60,8 @@ bool args_real(const args *a, const char *name, double least, double most, doubl
 /* The index of the word given among `choices`, in *value; as above. */
 bool args_choice(const args *a, const char *name, const char *const *choices, size_t count, int *value);
 
+/* A word behind `before`, in quotes if a shell would want them; returns the length. */
+size_t args_show_word(const char *before, const char *word, char *out, size_t room);
 /* The command line that gives these, as a shell takes it, without the options named. */
 void args_show(const args *a, const char *const *without, size_t count, char *out, size_t room);
 

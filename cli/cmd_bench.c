@@ -286,8 +286,8 @@ static int finish(const bench_request *r, progress *g) {
         if (g->t.row_count == 0)
             say_error("interrupted before the first row was complete");
         else
-            say_error("interrupted after %zu of %zu cases; the rows shown are complete", g->done - 1,
-                      g->total);
+            say_error("interrupted; the %zu row%s shown %s complete, of %zu cases", g->t.row_count,
+                      g->t.row_count == 1 ? "" : "s", g->t.row_count == 1 ? "is" : "are", g->total);
         return 128 + caught;
     }
     return g->failed || g->t.row_count == 0 ? EXIT_CHECK : EXIT_FINE;

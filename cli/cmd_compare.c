@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "compare.h"
 #include "output.h"
+#include "output_file.h"
 #include "say.h"
 
 #include <math.h>
@@ -233,13 +234,21 @@ static int report(comparison *c) {
     return c->verdicts[COMPARE_SLOWER] + c->verdicts[COMPARE_FAILED] > 0 ? EXIT_CHECK : EXIT_FINE;
 }
 
+static bool spares_inputs(const output *out, const args *a) {
+    for (size_t i = 0; i < a->word_count; i++)
+        if (!output_spares("csv", out->csv, a->words[i]) || !output_spares("json", out->json, a->words[i]))
+            return false;
+    return true;
+}
+
 int compare_run(const args *a) {
     comparison c = {.limits = {.threshold = 2, .drift = 0.4}, .changed_only = args_given(a, "changed")};
     say_quiet(args_given(a, "quiet"));
     if (a->word_count != 2) return say_usage("compare needs two files of results: tessera compare OLD NEW");
     if (strcmp(a->words[0], "-") == 0 && strcmp(a->words[1], "-") == 0)
         return say_usage("only one of OLD and NEW can be standard input");
-    if (!output_open(&c.out, a) || !args_real(a, "threshold", 0, 1000, &c.limits.threshold) ||
+    if (!output_open(&c.out, a) || !spares_inputs(&c.out, a) ||
+        !args_real(a, "threshold", 0, 1000, &c.limits.threshold) ||
         !args_real(a, "drift", 0, 100, &c.limits.drift))
         return EXIT_USAGE;
     c.limits.threshold /= 100;

@@ -7,6 +7,7 @@
 #include "explain.h"
 #include "kernels.h"
 #include "output.h"
+#include "output_file.h"
 #include "say.h"
 
 #include <stdio.h>
@@ -175,7 +176,10 @@ int explain_run(const args *a) {
     output out;
     explain_case asked = {0};
     say_quiet(args_given(a, "quiet"));
-    if (!check_words(a) || !output_open(&out, a) || !read_case(a, &asked)) return EXIT_USAGE;
+    if (!check_words(a) || !output_open(&out, a) ||
+        !output_spares("csv", out.csv, args_text(a, "measured", NULL)) ||
+        !output_spares("json", out.json, args_text(a, "measured", NULL)) || !read_case(a, &asked))
+        return EXIT_USAGE;
     int status = a->word_count > 0 ? explain_one(a, &out, &asked) : explain_many(a, &out, &asked);
     tess_close(asked.ctx);
     return status;

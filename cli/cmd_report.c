@@ -43,10 +43,7 @@ const args_spec report_spec = {"report",
 static void keep_words(report *r, const args *a) {
     for (size_t i = 0; i < a->word_count; i++) {
         size_t used = strlen(r->words);
-        bool plain =
-            strspn(a->words[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") ==
-            strlen(a->words[i]);
-        snprintf(r->words + used, sizeof r->words - used, plain ? " %s" : " '%s'", a->words[i]);
+        args_show_word(" ", a->words[i], r->words + used, sizeof r->words - used);
     }
 }
 
@@ -152,7 +149,7 @@ static int write_report(const report *r, const report_figures *f, const args *a)
         return EXIT_CHECK;
     }
     if (!output_write_file(path, print_document, &d)) return EXIT_CHECK;
-    if (strcmp(path, "-") != 0) say_note("wrote %s", path);
+    if (!output_is_stdout(path)) say_note("wrote %s", path);
     return EXIT_FINE;
 }
 
@@ -169,8 +166,10 @@ static bool check_words(const args *a) {
         say_error("--quick and --device are for fresh runs, but files are given");
         return false;
     }
-    return output_could_write("svg", args_text(a, "svg", NULL)) &&
-           output_could_write("output", args_given(a, "svg") ? NULL : args_text(a, "output", "report.html"));
+    const char *option = args_given(a, "svg") ? "svg" : "output", *path = args_text(a, option, "report.html");
+    for (size_t i = 0; i < a->word_count; i++)
+        if (!output_spares(option, path, a->words[i])) return false;
+    return output_could_write(option, path);
 }
 
 int report_run(const args *a) {
@@ -179,10 +178,11 @@ int report_run(const args *a) {
     report r = {.chart = args_text(a, "chart", NULL), .quick = args_given(a, "quick")};
     report_figures figures = {0};
     keep_words(&r, a);
-    interrupt_watch();
+    if (a->word_count == 0) interrupt_watch(); /* files are read in a moment, or left */
     int status = gather(&r, a);
     if (status == EXIT_FINE) {
         report_make_figures(&r, &figures);
+        interrupt_watch();
         status = write_report(&r, &figures, a);
     } else if (interrupt_came() != 0) {
         say_error("interrupted; nothing was written");

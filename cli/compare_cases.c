@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELD_MOST = 128 };
-
 static const char *const tell_apart[] = {"kernel", "params", "device", "threads", "type",   "compute",
                                          "m",      "n",      "k",      "batch",   "layout", "lda",
                                          "ldb",    "ldc",    "alpha",  "beta",    "cache",  "mode"};
@@ -27,26 +25,23 @@ static bool has_column(const results *r, const char *name) {
 }
 
 /* What the planner chose may differ from one version to the next: the case is that it chose. */
-static void show_key(const results *r, size_t row, const char *column, char *out, size_t room) {
+static const char *key_of(const results *r, size_t row, const char *column) {
     const char *text = results_text(r, row, column);
     bool chosen = strcmp(column, "kernel") == 0 && strncmp(text, "auto:", 5) == 0;
-    snprintf(out, room, "%s", chosen ? "auto" : text);
+    return chosen ? "auto" : text;
 }
 
 void compare_show_key(const compare_case *c, const char *column, char *out, size_t room) {
-    show_key(c->from, c->row, column, out, room);
+    snprintf(out, room, "%s", key_of(c->from, c->row, column));
 }
 
 /* All fields that tell cases apart, in one text; NULL without memory. */
 static char *make_key(const compare_cases *c, const results *r, size_t row) {
-    char field[FIELD_MOST], *key = NULL;
+    char *key = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&key, &length);
     if (stream == NULL) return NULL;
-    for (size_t i = 0; i < c->key_count; i++) {
-        show_key(r, row, c->keys[i], field, sizeof field);
-        fprintf(stream, "%s\n", field);
-    }
+    for (size_t i = 0; i < c->key_count; i++) fprintf(stream, "%s\n", key_of(r, row, c->keys[i]));
     return fclose(stream) == 0 ? key : NULL;
 }
 

@@ -64,7 +64,10 @@ typedef struct facts {
 
 static void print_field(const facts *f, const char *name, const char *text) {
     if (!f->json) {
-        fprintf(f->stream, "# %s: %s\n", name, text);
+        fprintf(f->stream, "# %s: ", name);
+        for (; *text != '\0'; text++)
+            fputc(*text == '\n' || *text == '\r' ? ' ' : *text, f->stream); /* one line */
+        fputc('\n', f->stream);
         return;
     }
     fprintf(f->stream, "    \"%s\": ", name);

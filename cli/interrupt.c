@@ -9,12 +9,17 @@
 
 static volatile sig_atomic_t came;
 
+/* A second one, of either kind, ends the program at once. */
 static void remember(int signal_number) {
+    if (came != 0) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number); /* it comes when this returns */
+    }
     came = signal_number;
 }
 
 void interrupt_watch(void) {
-    struct sigaction action = {.sa_handler = remember, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

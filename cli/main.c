@@ -54,6 +54,7 @@ static int print_help(void) {
         "  130  interrupted (Ctrl-C); rows measured until then are printed\n\n"
         "Environment\n  TESSERA_DEVICE        the device when --device is not given\n"
         "  TESSERA_NUM_THREADS   threads of a product (else OMP_NUM_THREADS, else one per CPU)\n"
+        "  TESSERA_CPU_ISA       a lesser instruction set of the CPU, to test or compare it\n"
         "  TESSERA_PEER          the peer of bench on a CPU when --peer is not given\n"
         "  TESSERA_CACHE_DIR     where compiled kernels are kept (else $XDG_CACHE_HOME/tessera, else\n"
         "                        ~/.cache/tessera)\n"
@@ -98,8 +99,10 @@ int main(int argc, char **argv) {
     int status = dispatch(argc, argv);
     say_progress_end();
     /* A full disk shows only when the last bytes are written. */
+    errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        say_error("could not write to standard output: %s", strerror(errno));
+        say_error("could not write to standard output: %s",
+                  errno != 0 ? strerror(errno) : "an earlier write failed");
         if (status == EXIT_FINE) status = EXIT_CHECK;
     }
     return status;

@@ -74,7 +74,8 @@ bool multiply_input_load(multiply_input *in) {
     enum { CHUNK = 1 << 24 }; /* an interrupt is answered within one of these */
     const npy_header *h = &in->header;
     unsigned char *from = (unsigned char *)in->map + h->data_offset;
-    if (h->data_size == 0 || (!h->swapped && h->data_offset % h->item_size == 0)) {
+    if (h->data_size == 0) return true; /* nothing, wherever it would begin */
+    if (!h->swapped && h->data_offset % h->item_size == 0) {
         in->data = from;
         return true;
     }

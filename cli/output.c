@@ -14,10 +14,16 @@ bool output_open(output *out, const args *a) {
     *out = (output){.csv = args_text(a, "csv", NULL),
                     .json = args_text(a, "json", NULL),
                     .markdown = args_given(a, "md")};
+    if (out->csv != NULL && output_is_stdout(out->csv)) out->csv = "-";
+    if (out->json != NULL && output_is_stdout(out->json)) out->json = "-";
     bool csv_here = out->csv != NULL && strcmp(out->csv, "-") == 0;
     bool json_here = out->json != NULL && strcmp(out->json, "-") == 0;
     if (csv_here + json_here + out->markdown > 1) {
         say_error("only one of --csv -, --json - and --md can have stdout; give the others a file");
+        return false;
+    }
+    if (out->csv != NULL && out->json != NULL && !csv_here && strcmp(out->csv, out->json) == 0) {
+        say_error("--csv and --json are both '%s'; give each a file of its own", out->csv);
         return false;
     }
     out->people = !csv_here && !json_here && !out->markdown;

@@ -15,10 +15,32 @@
 
 typedef void printer(const void *data, FILE *stream);
 
-/* Devices and pipes are written directly: there is nothing to rename over. */
+/* Devices and pipes are written directly: there is nothing to rename over. So is what lies behind a name of an open file, as
+ * /dev/fd/3 is one. */
 static bool is_special(const char *path) {
     struct stat facts;
+    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return true;
     return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+}
+
+bool output_is_stdout(const char *path) {
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/fd/1") == 0 ||
+           strcmp(path, "/proc/self/fd/1") == 0;
+}
+
+bool output_spares(const char *option, const char *path, const char *input) {
+    struct stat out, in;
+    if (path == NULL || input == NULL || is_special(path) || stat(path, &out) != 0 || stat(input, &in) != 0 ||
+        out.st_dev != in.st_dev || out.st_ino != in.st_ino)
+        return true;
+    say_error("--%s is '%s', which is the input '%s'; name another file", option, path, input);
+    return false;
+}
+
+/* A link that leads nowhere. */
+static bool is_loose_link(const char *path) {
+    struct stat facts;
+    return lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode) && stat(path, &facts) != 0;
 }
 
 static bool directory_of(const char *path, char *directory) {
@@ -31,11 +53,17 @@ static bool directory_of(const char *path, char *directory) {
 bool output_could_write(const char *option, const char *path) {
     char directory[PATH_MAX];
     struct stat facts;
-    if (path == NULL || strcmp(path, "-") == 0 || is_special(path)) return true;
+    if (path == NULL || output_is_stdout(path) || is_special(path)) return true;
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     if (path[0] == '\0') {
         say_error("--%s needs the name of a file, or - for stdout", option);
     } else if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
         say_error("--%s is '%s', which is a directory; name a file", option, path);
+    } else if (name[0] == '\0' || strlen(name) > NAME_MAX) {
+        say_error("--%s could not write '%s': %s", option, path,
+                  strerror(name[0] == '\0' ? ENOTDIR : ENAMETOOLONG));
+    } else if (is_loose_link(path)) {
+        say_error("--%s is '%s', a link to something that is not there; name a file", option, path);
     } else if (!directory_of(path, directory) || access(directory, W_OK | X_OK) != 0) {
         say_error("--%s could not write '%s': %s", option, path, strerror(errno));
     } else {
@@ -44,11 +72,12 @@ bool output_could_write(const char *option, const char *path) {
     return false;
 }
 
-/* mkstemp makes private files; the result gets the permissions any new file would. */
-static void permit_as_usual(int fd) {
+/* mkstemp makes private files; the result gets the permissions of the file before, or those any new file would. */
+static void permit_as_usual(int fd, const char *target) {
+    struct stat before;
     mode_t mask = umask(0);
     umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
+    (void)fchmod(fd, stat(target, &before) == 0 ? before.st_mode & 07777 : 0666 & ~mask);
 }
 
 /* An error of an earlier write is not one of the last. */
@@ -63,8 +92,9 @@ static bool write_and_close(FILE *stream, printer *print, const void *data) {
 }
 
 static bool write_aside(const char *target, printer *print, const void *data) {
-    char aside[PATH_MAX + 16];
-    snprintf(aside, sizeof aside, "%s.XXXXXX", target);
+    char directory[PATH_MAX], aside[PATH_MAX + 32];
+    if (!directory_of(target, directory)) return false;
+    snprintf(aside, sizeof aside, "%s/.tessera-XXXXXX", directory); /* a name may be as long as any */
     int fd = mkstemp(aside);
     if (fd < 0) return false;
     FILE *stream = fdopen(fd, "w");
@@ -73,7 +103,7 @@ static bool write_aside(const char *target, printer *print, const void *data) {
         unlink(aside);
         return false;
     }
-    permit_as_usual(fd);
+    permit_as_usual(fd, target);
     bool good = write_and_close(stream, print, data);
     good = good && rename(aside, target) == 0;
     int why = errno;
@@ -83,19 +113,19 @@ static bool write_aside(const char *target, printer *print, const void *data) {
 }
 
 static bool write_special(const char *path, printer *print, const void *data) {
-    FILE *stream = fopen(path, "we");
+    FILE *stream = fopen(path, "ae"); /* what is behind it may have been begun by somebody else */
     if (stream == NULL) return false;
     return write_and_close(stream, print, data);
 }
 
 bool output_write_file(const char *path, printer *print, const void *data) {
     char target[PATH_MAX];
-    if (strcmp(path, "-") == 0) {
+    if (output_is_stdout(path)) {
         print(data, stdout);
         return true;
     }
     /* A link is followed, so that it still points at the results afterwards. */
-    if (realpath(path, target) == NULL) snprintf(target, sizeof target, "%s", path);
+    if (is_special(path) || realpath(path, target) == NULL) snprintf(target, sizeof target, "%s", path);
     if (is_special(target) ? write_special(target, print, data) : write_aside(target, print, data))
         return true;
     say_error("could not write '%s': %s", path, strerror(errno));

@@ -45,6 +45,10 @@ static bool load(results *r, const char *path) {
         say_error("could not read '%s': %s", r->name, strerror(why));
         return false;
     }
+    if (strncmp(r->text, "\xef\xbb\xbf", 3) == 0) { /* a mark of the byte order, as some editors write it */
+        length -= 3;
+        memmove(r->text, r->text + 3, length + 1);
+    }
     if (strlen(r->text) == length) return true;
     say_error("'%s' is no text: it holds a zero byte; results are CSV or JSON", r->name);
     return false;

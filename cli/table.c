@@ -240,7 +240,8 @@ void table_print_markdown(const table *t, FILE *stream) {
             if (t->hidden[i]) continue;
             show_cell(&t->columns[i], &t->cells[row * t->column_count + i], text);
             fputs("| ", stream);
-            for (const char *c = text; *c != '\0'; c++) fprintf(stream, *c == '|' ? "\\%c" : "%c", *c);
+            for (const char *c = text; *c != '\0'; c++)
+                fprintf(stream, *c == '|' ? "\\%c" : "%c", *c == '\n' || *c == '\r' ? ' ' : *c);
             fputs(" ", stream);
         }
         fputs("|\n", stream);

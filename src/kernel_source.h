@@ -14,6 +14,7 @@ typedef struct kernel_source {
     char names[KERNEL_SOURCE_PARAMS][16];
     int64_t defaults[KERNEL_SOURCE_PARAMS];
     int param_count;
+    char trouble[512]; /* why the file could not be read, "" if it could */
 } kernel_source;
 
 /* The text of "port.h" or "simt_05_shared.cu", or of the file at a path (a name with a '/'). The caller frees it with

@@ -28,7 +28,10 @@ static void read_source(kernel_row *row, kernel_source *source) {
     snprintf(file, sizeof file, "%s.cu", row->info.name);
     tess_status status = kernel_source_read(file, &text, &why);
     if (status == TESS_OK) status = kernel_source_parse(file, text, source, &why);
-    if (status != TESS_OK) snprintf(source->summary, sizeof source->summary, "%.150s", why.text);
+    if (status != TESS_OK) {
+        snprintf(source->summary, sizeof source->summary, "%.150s", why.text);
+        snprintf(source->trouble, sizeof source->trouble, "%.500s", why.text);
+    }
     memory_free(text);
     row->info.summary = source->summary;
     if (row->box) row->info.needs = "sm_90 alone";

@@ -40,8 +40,9 @@ static void refuse_name(const char *device, const char *name, sentence *why) {
                     device, nearest->info.name);
     else
         status_fail(why, TESS_ERROR_KERNEL,
-                    "there is no kernel '%.60s' on %s; tess_describe_kernel lists those there are", name,
-                    device);
+                    "there is no kernel '%.60s' on %s; 'tessera list' and tess_describe_kernel tell which "
+                    "there are",
+                    name, device);
 }
 
 const kernel_row *registry_find(const char *device, const char *name, sentence *why) {

@@ -1,0 +1,92 @@
+#!/bin/sh
+# tests/outputs.sh BUILD_DIR: what a file of results may be named and hold: no input is written over, standard output by any of
+# its names keeps what others wrote, and files come back as they were written.
+set -u
+cd "$(dirname "$0")/.." || exit
+. tests/lib.sh
+tessera=$(cd "${1:?usage: sh tests/outputs.sh BUILD_DIR}" && pwd)/tessera
+cd "$work" || exit
+
+# run STATUS WHAT ARGUMENT...: what it wrote is in out and err.
+run() {
+    wanted=$1 what=$2
+    shift 2
+    "$tessera" "$@" >out 2>err </dev/null
+    status=$?
+    if [ $status = "$wanted" ]; then pass
+    else fail "$what: exit $status, expected $wanted: tessera $*; $(head -n 3 err)"; fi
+}
+says() { if grep -qF -e "$2" err; then pass; else fail "$1: '$2' is not said: $(head -n 3 err)"; fi; }
+measure() { run 0 "$1" bench auto --device cpu --sizes 16,32 --samples 2 --peer none --no-verify --quiet --csv "$2"; }
+
+# ---- Inputs stay ----
+
+measure 'two files' old.csv
+cp old.csv kept.csv
+cp old.csv new.csv
+run 2 'a report over its input' report old.csv -o old.csv
+says 'a report over its input' "which is the input 'old.csv'"
+run 2 'a picture over its input' report new.csv --svg ./new.csv --chart rates
+run 2 'a comparison over its first input' compare old.csv new.csv --csv old.csv
+ln -s old.csv link.csv
+run 2 'a comparison over its second input' compare new.csv link.csv --json old.csv
+run 2 'a prediction over what was measured' explain --measured old.csv --csv link.csv
+same 'the inputs are as they were' kept.csv old.csv
+
+# ---- Names ----
+
+echo begun >begun.txt
+"$tessera" list 3 --csv /dev/stdout >>begun.txt 2>err
+try '/dev/stdout keeps what was there' grep -q '^begun$' begun.txt
+try '/dev/stdout has the rows' grep -q simt_03_unrolled begun.txt
+"$tessera" list 3 --csv /dev/fd/3 3>>begun.txt >out 2>err
+try '/dev/fd/3 keeps what was there' grep -q '^begun$' begun.txt
+try '/dev/fd/3 has the rows' [ "$(grep -c simt_03_unrolled begun.txt)" = 2 ]
+run 2 'one file for two' list --csv both.txt --json both.txt
+says 'one file for two' 'give each a file of its own'
+long=$(printf '%0250d' 0)
+run 0 'a long name' list --csv "$long.csv"
+try 'a long name is written' [ -s "$long.csv" ]
+run 2 'a name that is too long' bench auto --device cpu --sizes 16 --csv "$long-$long.csv"
+run 2 'a name that ends with a slash' bench auto --device cpu --sizes 16 --csv x.csv/
+ln -s nothing.csv loose.csv
+run 2 'a link that leads nowhere' list --csv loose.csv
+try 'a link that leads nowhere stays' [ -L loose.csv ]
+chmod 600 new.csv
+run 0 'a private file' list --csv new.csv
+try 'a private file stays private' [ "$(ls -l new.csv | cut -c1-10)" = '-rw-------' ]
+run 1 'a full disk' list 3 --csv /dev/full
+"$tessera" list >&- 2>err
+says 'standard output is closed' 'could not write to standard output: '
+if grep -q 'Success' err; then fail "closed: $(cat err)"; else pass; fi
+
+# ---- What files hold ----
+
+printf '16x16x16\n' >"two
+lines.txt"
+printf '16x16x16\n' >"it's.txt"
+run 0 'a name of two lines' bench auto --device cpu --shapes "two
+lines.txt" --samples 2 --peer none --no-verify --quiet --csv two.csv
+run 0 'a name of two lines is read back' compare two.csv two.csv --drift 50 --threshold 90
+run 0 'a name with a quote' bench auto --device cpu --shapes "it's.txt" --samples 2 --peer none --no-verify --quiet --csv quote.csv
+try 'a name with a quote can be pasted' grep -qFe "--shapes 'it'\\''s.txt'" quote.csv
+{ printf '\357\273\277'; cat kept.csv; } >mark.csv
+run 0 'a mark of the byte order' compare mark.csv kept.csv
+cut -d, -f1-40 kept.csv | awk '{ printf "%s\r\n", $0 }' >returns.csv
+run 0 'lines that end with returns' bench auto --device cpu --sizes 16,32 --samples 2 --peer none --no-verify --quiet --csv returns.csv --append
+if grep -q "$(printf '\r')" returns.csv; then fail 'returns are left'; else pass; fi
+run 0 'they are the same cases' compare returns.csv kept.csv --drift 50 --threshold 90
+try 'and no others' [ "$(grep -c 'only' out)" = 0 ]
+name=$(printf '%0200d' 0)
+awk -F, -v OFS=, -v name="$name" '/^#|^schema/ { print; next } !n++ { $2 = name "A"; print; $2 = name "B"; print }' kept.csv >long.csv
+run 0 'long names that differ at their ends' compare long.csv long.csv --csv -
+try 'long names are two cases' [ "$(grep -c "^$name" out)" = 2 ]
+
+# ---- Files that are checked ----
+
+run 1 'a file that is not there' verify 3 --device sim --file nothing.cu --type f32 --shape 3x3x3
+says 'a file that is not there' 'nothing.cu was not checked'
+TESSERA_KERNEL_DIR=/nowhere "$tessera" verify 1 --device sim --type f32 --shape 3x3x3 >out 2>err
+says 'a wrong directory of kernels' 'TESSERA_KERNEL_DIR says to look there'
+
+finish outputs
