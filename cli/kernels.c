@@ -112,9 +112,11 @@ static bool add_pattern(kernels_list *list, const char *family, const char *patt
     }
     if (found) return true;
     if (by_number)
-        say_error("there is no kernel number %s%s%s; 'tessera list' shows them (a size is given as "
-                  "--sizes %s)",
-                  pattern, family != NULL ? " of the " : "", family != NULL ? family : "", pattern);
+        say_error("there is no kernel number %s%s%s; 'tessera list' shows them%s", pattern,
+                  family != NULL ? " of the " : "", family != NULL ? family : "",
+                  family != NULL && strcmp(family, "cpu") == 0
+                      ? "; a GPU's run on --device cuda, or simulated on --device sim"
+                      : "");
     else
         say_no_match(pattern, family);
     return false;

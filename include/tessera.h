@@ -142,7 +142,7 @@ TESS_API tess_status tess_set(tess_matrix M, int64_t row, int64_t col, double va
 /* How f32 products may be computed. Other types take only TESS_COMPUTE_DEFAULT. A mode is a permission: a
  * device without the faster, less exact arithmetic computes in full f32, and the plan says so. */
 typedef enum tess_compute {
-    TESS_COMPUTE_DEFAULT = 0, /* f32: the fastest way whose error is not larger than that of multiply-adds */
+    TESS_COMPUTE_DEFAULT = 0, /* f32: the fastest way whose error bound is not above that of multiply-adds */
     TESS_COMPUTE_F32_STRICT = 1, /* f32 multiply-adds and nothing else */
     TESS_COMPUTE_TF32 = 2,       /* inputs may be rounded to 11 significant bits */
     TESS_COMPUTE_BF16 = 3        /* inputs may be rounded to 8 significant bits */
@@ -501,8 +501,10 @@ typedef enum tess_check_method {
     TESS_CHECK_AUTO = 0,
     TESS_CHECK_ORACLE = 1, /* every element against a product accumulated in at least f64 */
     TESS_CHECK_CHECKSUM =
-        2,               /* C*x against alpha*A*(B*x) + beta*C0*x for random signs x, and sampled elements */
-    TESS_CHECK_EXACT = 3 /* as AUTO, but the data is integer-valued and exact: only equal bits pass */
+        2, /* C*x against alpha*A*(B*x) + beta*C0*x for random signs x, and sampled elements */
+    TESS_CHECK_EXACT =
+        3 /* as AUTO, but the data is integer-valued and exact: only equal bits pass (of large products with
+                          * f16 or bf16 results, in the sampled elements) */
 } tess_check_method;
 
 /* What a check found. Errors are measured two ways (docs/NUMERICS.md):

@@ -1,7 +1,7 @@
 /* simt_14_ahead: fragments are read before they are needed, and both banks of registers in turn
  * before:  simt_13_along_k
  * change:  while rows are multiplied, the next ones' operands come from shared memory into other registers; a turn of the loop is
- *          one step of k, from the middle of one to the middle of the next, and rows are taken to and fro; tiles inside the
+ *          one step of k, from the middle of one to the middle of the next, and columns are taken to and fro; tiles inside the
  *          matrices are copied without looking for edges
  * why:     a warp waited for its reads at every step, and of two warps there is not always another that can go on; and a
  *          multiply-add takes a cycle longer where two of its operands come from one bank of registers

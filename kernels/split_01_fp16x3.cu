@@ -5,7 +5,7 @@
  *          sums in ordinary registers, which round where tensor cores cut off
  * why:     tensor cores multiply f16 fifteen times as fast as the other units multiply f32; three products, the work before
  *          them and the additions leave a third of that, at less error than that of f32 multiply-adds in order
- * expect:  on an H200 about five times cuBLAS's f32 at 8192, 2.4 times at 1024, where the work before costs half
+ * expect:  on an H200 about five times cuBLAS's f32 at 8192, 2.7 times at 1024, where the work before costs half
  * limits:  any m, n, k and strides; rows and columns that span more octaves than f16 carries are multiplied as six
  *          products of bf16, and plain multiply-adds do infinities and NaN: decided on the card; sm_90a
  * next:    the parts of one product are written while the one before it is multiplied
