@@ -12,6 +12,10 @@
 #include <string.h>
 
 static int unknown_peer(const char *name) {
+    if (strcmp(name, "cublas") == 0 || strcmp(name, "cublaslt") == 0)
+        return say_usage("the peer %s multiplies on a GPU; with the cpu compare openblas, blis, mkl, armpl "
+                         "or numpy",
+                         name);
     int near = nearest_name(name, peer_names, peer_name_count);
     if (near >= 0) return say_usage("there is no peer '%s'; did you mean '%s'?", name, peer_names[near]);
     return say_usage("there is no peer '%s'; it must be auto, openblas, blis, mkl, armpl, numpy, none or the "

@@ -295,16 +295,32 @@ void table_print_csv_rows(const table *t, FILE *stream) {
     }
 }
 
+/* The bytes of the letter there, 0 if it is none of UTF-8. */
+static int letter_bytes(const unsigned char *at) {
+    int bytes = at[0] < 0x80                    ? 1
+                : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
+                : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
+                : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+                                                : 0;
+    for (int i = 1; i < bytes; i++)
+        if ((at[i] & 0xc0) != 0x80) return 0;
+    return bytes;
+}
+
+/* A byte that is no letter is shown as the sign for that, U+FFFD: a document with it could not be read. */
 void table_print_json_text(const char *text, FILE *stream) {
     fputc('"', stream);
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(stream, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(stream, "\\u%04x", c);
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+        int bytes = letter_bytes(at);
+        if (*at == '"' || *at == '\\')
+            fprintf(stream, "\\%c", *at);
+        else if (*at < 0x20)
+            fprintf(stream, "\\u%04x", *at);
+        else if (bytes == 0)
+            fputs("\\ufffd", stream);
         else
-            fputc(c, stream);
+            fwrite(at, 1, (size_t)bytes, stream);
+        at += bytes > 0 ? bytes : 1;
     }
     fputc('"', stream);
 }

@@ -82,6 +82,12 @@ awk -F, -v OFS=, -v name="$name" '/^#|^schema/ { print; next } !n++ { $2 = name 
 run 0 'long names that differ at their ends' compare long.csv long.csv --csv -
 try 'long names are two cases' [ "$(grep -c "^$name" out)" = 2 ]
 
+{ grep -v '^1,' kept.csv; grep '^1,' kept.csv | head -n 1 | sed "s/^1,[^,]*,/1,$(printf '\377a\303\244'),/"; } >bytes.csv
+run 0 'bytes that are no letters' compare bytes.csv bytes.csv --json -
+try 'bytes that are no letters are marked' grep -qF 'kernel": "\ufffda'"$(printf '\303\244')"'"' out
+run 2 "a GPU's peer" bench auto --device cpu --sizes 8 --peer cublas
+says "a GPU's peer" 'multiplies on a GPU'
+
 # ---- Files that are checked ----
 
 run 1 'a file that is not there' verify 3 --device sim --file nothing.cu --type f32 --shape 3x3x3
