@@ -19,7 +19,9 @@ typedef void printer(const void *data, FILE *stream);
  * /dev/fd/3 is one. */
 static bool is_special(const char *path) {
     struct stat facts;
-    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return true;
+    if (strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/dev/std", 8) == 0 ||
+        strncmp(path, "/proc/", 6) == 0)
+        return true;
     return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
 }
 

@@ -275,8 +275,8 @@ TESS_API tess_status tess_wait(tess_context *ctx);
 TESS_API tess_status tess_set_stream(tess_context *ctx, void *stream);
 
 /* Memory of the device that products may use for copies and packing instead of memory the context allocates
- * (see tess_plan_workspace). It begins at a multiple of 16 bytes, as malloc's does, and stays the caller's. NULL goes back to the
- * context's own. A product that needs more fails with a sentence that says how much. */
+ * (see tess_plan_workspace). It must begin at a multiple of 16 bytes, as malloc's does, and stays the caller's.
+ * NULL goes back to the context's own. A product that needs more fails with a sentence that says how much. */
 TESS_API tess_status tess_set_workspace(tess_context *ctx, void *memory, size_t bytes);
 
 /* How the last product whose matrices lay in host memory spent its time, in seconds; the parts overlap. All 0
@@ -330,8 +330,9 @@ TESS_API const char *tess_plan_kernel(const tess_plan *plan);
 TESS_API const char *tess_plan_params(const tess_plan *plan);
 TESS_API const char *tess_plan_sentence(const tess_plan *plan);
 
-/* Bytes of workspace a run uses, with the threads that the context had when the plan was made. On a GPU, matrices that begin at no multiple of 16 bytes may be copied as well, which a
- * plan, without addresses, cannot tell: at most as many bytes as A and B have, with lines rounded up to 128. */
+/* Bytes of workspace a run uses, with the threads that the context had when the plan was made. On a GPU, matrices that begin
+ * at no multiple of 16 bytes may be copied as well, which a plan, without addresses, cannot tell: at most as many bytes as A
+ * and B have, with lines rounded up to 128. */
 TESS_API int64_t tess_plan_workspace(const tess_plan *plan);
 
 /* A matrix that many products share can be prepared once: what a kernel makes of it before it multiplies (the parts that

@@ -42,6 +42,12 @@ try '/dev/stdout has the rows' grep -q simt_03_unrolled begun.txt
 "$tessera" list 3 --csv /dev/fd/3 3>>begun.txt >out 2>err
 try '/dev/fd/3 keeps what was there' grep -q '^begun$' begun.txt
 try '/dev/fd/3 has the rows' [ "$(grep -c simt_03_unrolled begun.txt)" = 2 ]
+if [ -w /dev/shm ]; then
+    echo before >"/dev/shm/tessera-$$.csv"
+    run 0 'a file under /dev' list 3 --csv "/dev/shm/tessera-$$.csv"
+    try 'a file under /dev is a file' [ "$(head -n 1 "/dev/shm/tessera-$$.csv" | cut -c1-6)" = number ]
+    rm -f "/dev/shm/tessera-$$.csv"
+fi
 run 2 'one file for two' list --csv both.txt --json both.txt
 says 'one file for two' 'give each a file of its own'
 long=$(printf '%0250d' 0)

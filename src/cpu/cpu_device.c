@@ -106,8 +106,8 @@ static choice choose(const device *base, const problem *what, choice_cut *cut) {
 /* What a run needs; or, if no other threads can be had then, one by itself, which packs otherwise than several. */
 static size_t workspace_of(const plan *decided) {
     const cpu_kernel *kernel = cpu_plan_of(decided)->kernel;
-    size_t together = kernel->scratch_size(decided, decided->threads),
-           alone = kernel->scratch_size(decided, 1);
+    size_t together = kernel->scratch_size(decided, decided->threads);
+    size_t alone = decided->threads > 1 ? kernel->scratch_size(decided, 1) : 0;
     return together > alone ? together : alone;
 }
 
