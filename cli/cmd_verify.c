@@ -192,7 +192,9 @@ static bool run_case(const request *r, const tess_kernel_info *kernel, const pro
                  run_data(plan, &p, PROBLEM_EXACT, &status, sum, why);
     if (status != TESS_OK) snprintf(why, sizeof why, "%s", tess_error(r->ctx));
     if (verify_sim_is_file(kernel)) verify_sim_notes(r->ctx, sum->notes);
-    if (is_refusal(kernel, status, plan != NULL)) {
+    if (interrupt_came()) {
+        /* A compiler that was interrupted too says nothing of the kernel. */
+    } else if (is_refusal(kernel, status, plan != NULL)) {
         snprintf(sum->refusal, sizeof sum->refusal, "%s", why);
         sum->expected = status == TESS_ERROR_TYPE || status == TESS_ERROR_KERNEL;
     } else {
