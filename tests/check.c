@@ -286,8 +286,8 @@ TEST(check_refuses_what_a_product_would) {
                 tall = tess_view_strided(TESS_F32, far, 1, &number, 0, 0);
     CHECK_STATUS(tess_check_gemm(0.5, &M, &M, 0, NULL, &M, TESS_CHECK_ORACLE, 1, &found), TESS_ERROR_ARGUMENT,
                  NULL);
-    CHECK_STATUS(tess_check_gemm(NAN, &M, &M, 0, NULL, &M, TESS_CHECK_ORACLE, 1, &found), TESS_ERROR_ARGUMENT,
-                 NULL);
+    CHECK_STATUS(tess_check_gemm((double)NAN, &M, &M, 0, NULL, &M, TESS_CHECK_ORACLE, 1, &found),
+                 TESS_ERROR_ARGUMENT, NULL);
     CHECK_STATUS(tess_check_gemm(1, &f, &wide, 0, NULL, &wide, TESS_CHECK_CHECKSUM, 1, &found),
                  TESS_ERROR_ARGUMENT, NULL);
     CHECK(tess_exact_range(TESS_I32, 1, 0.5, 0) == 0 && tess_exact_range(TESS_I8, 1, 1, -2) == INT8_MAX,

@@ -128,7 +128,8 @@ static tess_status prepare(const device *base, plan *decided, sentence *why) {
     TRY(kernel->prepare(decided, why));
     decided->threads = useful_threads((const cpu_device *)base, kept);
     decided->shares_nothing = kept->at_once != NULL;
-    if (!kept->at_once) decided->workspace = (int64_t)workspace_of(decided);
+    int is_empty = what->m == 0 || what->n == 0 || what->k == 0 || what->batch.count == 0; /* it is not run */
+    if (!kept->at_once && !is_empty) decided->workspace = (int64_t)workspace_of(decided);
     return TESS_OK;
 }
 
