@@ -275,8 +275,8 @@ TESS_API tess_status tess_wait(tess_context *ctx);
 TESS_API tess_status tess_set_stream(tess_context *ctx, void *stream);
 
 /* Memory of the device that products may use for copies and packing instead of memory the context allocates
- * (see tess_plan_workspace). It must begin at a multiple of 16 bytes, as malloc's does, and stays the caller's.
- * NULL goes back to the context's own. A product that needs more fails with a sentence that says how much. */
+ * (see tess_plan_workspace). It must begin at a multiple of 16 bytes, as malloc's does, on a GPU of 256, as
+ * tess_alloc's does, and stays the caller's. NULL goes back to the context's own. A product that needs more fails with a sentence that says how much. */
 TESS_API tess_status tess_set_workspace(tess_context *ctx, void *memory, size_t bytes);
 
 /* How the last product whose matrices lay in host memory spent its time, in seconds; the parts overlap. All 0

@@ -67,7 +67,7 @@ counts() {
 # What an H200 would reach, by the model, or what this GPU does reach: "kernel,GFLOPS,ratio".
 predict_rates() {
     "$tessera" explain --size $gpu_size --quiet --csv "$scratch/ladder" >/dev/null 2>"$scratch/said" || return 0
-    plain_csv "$scratch/ladder" | awk -F, 'NR > 1 && $2 ~ /^simt/ && $2 !~ /batched/ { print $2 "," $7 "," }'
+    plain_csv "$scratch/ladder" | awk -F, 'NR > 1 && $2 ~ /^simt/ { print $2 "," $7 "," }'
 }
 measure_rates() { # DEVICE KERNELS SIZE OPTION...
     device=$1 kernels=$2 size=$3
@@ -91,7 +91,8 @@ show_gpu_ladder() { # DEVICE, or nothing
     fi
     # The last rung is for batches of small products, and a single one is not its place.
     "$tessera" list --device sim --csv - | sed -n 's/^[0-9]*,\(simt_[^,]*\),.*/\1/p' | grep -v batched | counts >"$scratch/counts"
-    if [ -n "$1" ]; then measure_rates "$1" 'simt_0*,simt_1[0-5]*' $gpu_size; else predict_rates; fi >"$scratch/rates"
+    if [ -n "$1" ]; then measure_rates "$1" 'simt_*' $gpu_size; else predict_rates; fi >"$scratch/all"
+    grep -v batched "$scratch/all" >"$scratch/rates"
     echo
     # Counting needs gcc, or what it left when Tessera was built.
     if [ ! -s "$scratch/rates" ]; then fold -s -w 76 "$scratch/said" | sed 's/^/  /'; return; fi

@@ -79,12 +79,6 @@ tess_status tess_set_workspace(tess_context *ctx, void *memory, size_t bytes) {
                                           "own workspace pass NULL and 0",
                                           bytes),
                               &why);
-    if ((uintptr_t)memory % 16 != 0)
-        return context_finish(
-            ctx,
-            status_fail(&why, TESS_ERROR_ARGUMENT,
-                        "the workspace begins at %p; it must begin at a multiple of 16 bytes", memory),
-            &why);
     pthread_mutex_lock(&ctx->lock);
     tess_status status = ctx->device->ops->set_workspace(ctx->device, memory, bytes, &why);
     pthread_mutex_unlock(&ctx->lock);

@@ -30,11 +30,18 @@ tess_status workspace_enlarge(device_workspace *w, size_t bytes, const char *pur
     return TESS_OK;
 }
 
-void workspace_lend(device_workspace *w, void *memory, size_t bytes) {
+tess_status workspace_lend(device_workspace *w, void *memory, size_t bytes, sentence *why) {
+    enum { ALIGNMENT = 16 };
+    if ((uintptr_t)memory % ALIGNMENT != 0)
+        return status_fail(why, TESS_ERROR_ARGUMENT,
+                           "the workspace is at %p; it must begin at a multiple of %d bytes, as malloc's "
+                           "memory does",
+                           memory, ALIGNMENT);
     workspace_close(w);
     w->memory = memory, w->lent = memory != NULL;
     atomic_signal_fence(memory_order_seq_cst);
     w->size = bytes;
+    return TESS_OK;
 }
 
 void workspace_close(device_workspace *w) {

@@ -18,8 +18,8 @@ static inline tess_status workspace_grow(device_workspace *w, size_t bytes, cons
                                          sentence *why) {
     return bytes <= w->size ? TESS_OK : workspace_enlarge(w, bytes, purpose, why);
 }
-/* Uses the caller's memory from now on; NULL: its own again. */
-void workspace_lend(device_workspace *w, void *memory, size_t bytes);
+/* Uses the caller's memory from now on, which must be aligned; NULL: its own again. */
+tess_status workspace_lend(device_workspace *w, void *memory, size_t bytes, sentence *why);
 void workspace_close(device_workspace *w);
 
 #endif

@@ -63,15 +63,16 @@ int64_t blocking_second_cache(void) {
 #endif
 }
 
-static int64_t steps_of(int64_t k, int64_t kc) {
-    return (k + kc - 1) / kc;
+/* Parts of at most so many. */
+static int64_t parts_of(int64_t length, int64_t most) {
+    return (length + most - 1) / most;
 }
 
 /* How deep panels are that do not fit the first cache in any case. C is merged after each: a third deeper if that makes them
  * fewer. (Narrow elements, for which it was not measured, stay as they are.) */
+enum { DEEP = 1024, DEEPER = 1376 };
 static int64_t deepest(const oriented *o, int64_t size) {
-    enum { DEEP = 1024, DEEPER = 1376 };
-    return size >= 4 && steps_of(o->k, DEEPER) < steps_of(o->k, DEEP) ? DEEPER : DEEP;
+    return size >= 4 && parts_of(o->k, DEEPER) < parts_of(o->k, DEEP) ? DEEPER : DEEP;
 }
 
 /* A panel of A and one of B share five eighths of the first-level cache, unless that makes them so short that
@@ -81,7 +82,7 @@ static int64_t deepest(const oriented *o, int64_t size) {
 block_sizes blocking_defaults(const oriented *o) {
     int64_t size = numeric_size(o->micro->packed), least = size < 4 ? 1024 : 512, most = deepest(o, size);
     int64_t l1 = blocking_first_cache(),
-            near = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, 1024);
+            near = clamp(l1 / 8 * 5 / ((o->micro->mr + o->micro->nr) * size) / 64 * 64, least, DEEP);
     int64_t kc = near * o->micro->nr * size > l1 && blocking_min(o->m, o->n) > FLAT_ROWS ? most : near;
     int64_t mc = clamp(blocking_second_cache() / 2 / (kc * size), 48, 1024);
     /* Packed chunks of at most 15 MB of B, for A is packed again for each; or of 6, where few rows use what is packed of B.
@@ -92,7 +93,7 @@ block_sizes blocking_defaults(const oriented *o) {
 }
 
 int64_t blocking_even(int64_t length, int64_t most, int64_t grain) {
-    int64_t parts = (length + most - 1) / most;
+    int64_t parts = parts_of(length, most);
     return parts == 0 ? grain : blocking_round_up((length + parts - 1) / parts, grain);
 }
 

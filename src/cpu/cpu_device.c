@@ -196,9 +196,7 @@ static tess_status wait_for_all(device *base, sentence *why) {
 }
 
 static tess_status set_workspace(device *base, void *memory, size_t bytes, sentence *why) {
-    (void)why;
-    workspace_lend(&((cpu_device *)base)->packing, memory, bytes);
-    return TESS_OK;
+    return workspace_lend(&((cpu_device *)base)->packing, memory, bytes, why);
 }
 
 const device_ops cpu_device_ops = {

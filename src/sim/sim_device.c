@@ -261,9 +261,7 @@ static tess_status wait_for_all(device *base, sentence *why) {
 }
 
 static tess_status set_workspace(device *base, void *memory, size_t bytes, sentence *why) {
-    (void)why;
-    workspace_lend(&((sim_device *)base)->copies, memory, bytes);
-    return TESS_OK;
+    return workspace_lend(&((sim_device *)base)->copies, memory, bytes, why);
 }
 
 /* All that the two devices share, which is all but their names and what opens them. */
