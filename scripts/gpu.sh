@@ -101,15 +101,16 @@ echo "gpu          $model, results in ${out#"$PWD"/}"
 
 bench() { "$tessera" bench --device "$device" --seed "$seed" "$@"; }
 
-# ladder TYPE PEER: the whole ladder, the upper rungs on a larger product, and the kernel for vectors.
+# ladder TYPE PEER: the whole ladder, the upper rungs on a larger product, and the kernel for vectors. The last rung is for
+# batches: of a single product most of its block stands empty.
 ladder() {
     bad=0
     top=
     [ "$1" != f64 ] || top=,mma_08_f64
-    bench --kernels "simt_*$top" --sizes "$sizes" --type "$1" --peer "$2" --csv "$scratch/ladder.csv" || bad=1
+    bench --kernels "simt_0*,simt_1[0-5]*$top" --sizes "$sizes" --type "$1" --peer "$2" --csv "$scratch/ladder.csv" || bad=1
     set -- "$1" "$2" "$scratch/ladder.csv"
     if [ "$sizes" != 4096 ]; then
-        bench --kernels "simt_09*,simt_1*$top" --sizes 8192 --type "$1" --peer "$2" --csv "$scratch/large.csv" || bad=1
+        bench --kernels "simt_09*,simt_1[0-5]*$top" --sizes 8192 --type "$1" --peer "$2" --csv "$scratch/large.csv" || bad=1
         # The lower rungs take seconds there; the same kernels are checked on the smaller products.
         [ "$1" = i32 ] || bench --kernels 'simt_0[1-8]*' --sizes 8192 --type "$1" --peer "$2" --samples 3 --no-verify \
             --csv "$scratch/large.csv" --append || bad=1

@@ -68,6 +68,7 @@ static tess_status evaluate_shape(const kernel_row *kernel, tess_type in,
     TRY(evaluate_list(kernel->tile, names, count, (int *[]){&out->tile_rows, &out->tile_cols}, 2, why));
     if (kernel->products)
         TRY(evaluate_list(kernel->products, names, count, (int *[]){&out->products}, 1, why));
+    if (kernel->step) TRY(evaluate_list(kernel->step, names, count, (int *[]){&out->step}, 1, why));
     if (kernel->cluster) TRY(evaluate_list(kernel->cluster, names, count, (int *[]){&out->cluster}, 1, why));
     if (kernel->box)
         TRY(evaluate_list(kernel->box, names, count, (int *[]){&out->box_a, &out->box_b, &out->box_c}, 3,

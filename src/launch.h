@@ -12,6 +12,7 @@ typedef struct launch_shape {
     int block_x, block_y;
     int tile_rows, tile_cols; /* of C, of one block */
     int products;             /* of a batch, of one block */
+    int step;                 /* elements of k that are multiplied at a time; 0: the row does not say */
     int shared;               /* bytes of dynamic shared memory */
     int box_a, box_b, box_c;  /* lines of the boxes that TMA moves; 0: none */
     int cluster;              /* blocks of a cluster */

@@ -17,16 +17,17 @@ typedef struct kernel_row {
     const char *block;    /* threads of a block: "BX, BY"; NULL: not a kernel of ours (a peer) */
     const char *tile;     /* rows and columns of C that a block computes: "BY, BX" */
     const char *products; /* products of a batch that a block computes such a tile of; NULL: 1 */
-    const char *shared;   /* bytes of dynamic shared memory; NULL: none */
-    const char *holds;    /* what must hold of the parameters, lines of "expression: why" */
-    const char *wide;     /* parameters whose defaults differ for 8-byte types, as "TM=4,TN=4" */
-    const char *spills;   /* why registers may spill; NULL: they must not */
-    int carveout;         /* percent of the L1 memory wanted as shared memory; 0: the driver decides */
-    int vector_only;      /* takes m = 1 or n = 1 only, in any layout */
-    int tensor;           /* runs on tensor cores: A and B in rows or columns (AT, BT), f32 as TF32 */
-    int k_major;          /* of those: elements that are not of 16 bits must lie along k */
-    int b_rows;           /* of those: but B in rows, along n */
-    int splits; /* multiplies parts that f32 is split into (src/split.h): the first way that it has */
+    const char *step; /* elements of k that are multiplied at a time, beyond its end too; NULL: BK or TILE */
+    const char *shared; /* bytes of dynamic shared memory; NULL: none */
+    const char *holds;  /* what must hold of the parameters, lines of "expression: why" */
+    const char *wide;   /* parameters whose defaults differ for 8-byte types, as "TM=4,TN=4" */
+    const char *spills; /* why registers may spill; NULL: they must not */
+    int carveout;       /* percent of the L1 memory wanted as shared memory; 0: the driver decides */
+    int vector_only;    /* takes m = 1 or n = 1 only, in any layout */
+    int tensor;         /* runs on tensor cores: A and B in rows or columns (AT, BT), f32 as TF32 */
+    int k_major;        /* of those: elements that are not of 16 bits must lie along k */
+    int b_rows;         /* of those: but B in rows, along n */
+    int splits;         /* multiplies parts that f32 is split into (src/split.h): the first way that it has */
 
     /* Of kernels whose tiles TMA moves, for sm_90 alone; the last two of others too. */
     const char *box; /* lines of the boxes of A, B and C: "A, B, C", 128 bytes each; NULL: no TMA */

@@ -280,7 +280,8 @@ static tess_status count_launch(void *target, const product_launch *launch, sent
     const launch_gemm *g = launch->arguments;
     const launch_shape *s = &launch->shape;
     double tiles = (double)launch->grid[0] * launch->grid[1] * launch->grid[2] * s->products;
-    double depth = count->depth ? (double)((g->k + count->depth - 1) / count->depth * count->depth) : 0;
+    int64_t step = s->step ? s->step : count->depth;
+    double depth = step ? (double)((g->k + step - 1) / step * step) : 0;
     double flops = 2.0 * g->m * g->n * g->k * g->count;
     count->sum->flops += flops;
     count->sum->flops_issued += depth > 0 ? 2 * tiles * s->tile_rows * s->tile_cols * depth : flops;
@@ -313,7 +314,7 @@ static tess_status run_counted(counting *count, void *blocks[4], sentence *why) 
                        why);
 }
 
-/* The depth of the tiles is the parameter BK, or TILE where tiles are square, or KSTEPS times that of one
+/* How much of k is multiplied at a time, where the row does not say it: the depth of the tiles, which is the parameter BK, or TILE where tiles are square, or KSTEPS times that of one
  * instruction of tensor cores. */
 static int64_t tile_depth(const plan *decided) {
     for (int i = 0; registry_param_name(decided->kernel, i); i++) {
