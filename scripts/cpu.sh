@@ -78,7 +78,7 @@ bench() { "$tessera" bench --device cpu --min-time "$seconds" "$@"; }
 squares() {
     bad=0
     bench auto --sizes $squares --type f32,f64 --threads "$threads" --peer "$peers" --csv "$scratch/squares.csv" || bad=1
-    bench auto --sizes $largest --type f32,f64 --threads "$threads" --peer "$peers" --samples 7 --csv "$scratch/largest.csv" || bad=1
+    bench auto --sizes $largest --type f32,f64 --threads "$threads" --peer "$peers" --samples 11 --csv "$scratch/largest.csv" || bad=1
     join_csv "$scratch/squares.csv" "$scratch/largest.csv" >"$out/squares.csv" || bad=1
     return $bad
 }

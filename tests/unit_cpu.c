@@ -148,33 +148,46 @@ static void check_waiting(tess_context *ctx, int64_t side, int waits) {
     free(a), free(c);
 }
 
-/* What is multiplied in place on Arm, where it was measured: a long B of short rows by few rows of A. */
+/* Whether the planner leaves B where it is, or turns it where it lies in columns; else it packs it. */
+static void check_in_place(tess_context *ctx, const int64_t *s, int b_in_columns, int in_place) {
+    tess_matrix A = tess_view_row_major(TESS_F32, s[0], s[2], NULL, 0),
+                B = b_in_columns ? tess_view_col_major(TESS_F32, s[2], s[1], NULL, 0)
+                                 : tess_view_row_major(TESS_F32, s[2], s[1], NULL, 0),
+                C = tess_view_row_major(TESS_F32, s[0], s[1], NULL, 0);
+    tess_plan *made = NULL;
+    if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &made), TESS_OK, ctx)) return;
+    CHECK(!strcmp(tess_plan_kernel(made), in_place ? "cpu_04_direct" : "cpu_03_packed"), "%d×%d×%d%s: %s",
+          (int)s[0], (int)s[1], (int)s[2], b_in_columns ? ", B in columns" : "", tess_plan_kernel(made));
+    tess_free_plan(made);
+}
+
+/* Few rows of A by a long B of short rows; on x86 by any B of up to eight times the second-level cache. As measured, on either. */
 TEST(cpu_few_rows_of_a_leave_b_where_it_is) {
     static const struct {
-        int64_t m, n, k;
-        int in_place;
-    } cases[] = {{4, 64, 50000, 1},
-                 {2, 8, 100000, 1},
-                 {3, 33, 50000, 1},
-                 {4, 256, 20000, 0},
-                 {8, 64, 20000, 0}};
-    if (!CPU_IS_ARM || cpu_read_facts()->l3 < 32 << 20) {
-        harness_skip("measured on Arm with 32 MB of last-level cache");
+        int64_t shape[3];
+        int arm, x86;
+    } cases[] = {{{4, 64, 20000}, 1, 1}, {{2, 8, 100000}, 1, 1},  {{3, 33, 20000}, 1, 1},
+                 {{4, 500, 500}, 1, 1},  {{4, 256, 20000}, 0, 0}, {{8, 64, 20000}, 0, 0}};
+    int64_t l2 = blocking_second_cache();
+    if (CPU_IS_ARM ? cpu_read_facts()->l3 < 32 << 20 : l2 < 512 << 10 || l2 > 1 << 20) {
+        harness_skip(
+            "measured with 32 MB of last-level cache on Arm, and 1 or 2 MB of second-level cache on x86");
         return;
     }
     tess_context *ctx = NULL;
     if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int64_t m = cases[i].m, n = cases[i].n, k = cases[i].k;
-        tess_matrix A = tess_view_row_major(TESS_F32, m, k, NULL, 0),
-                    B = tess_view_row_major(TESS_F32, k, n, NULL, 0),
-                    C = tess_view_row_major(TESS_F32, m, n, NULL, 0);
-        tess_plan *made = NULL;
-        if (!CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, NULL, &made), TESS_OK, ctx)) continue;
-        CHECK(!strcmp(tess_plan_kernel(made), cases[i].in_place ? "cpu_04_direct" : "cpu_03_packed"),
-              "%d×%d×%d: %s", (int)m, (int)n, (int)k, tess_plan_kernel(made));
-        tess_free_plan(made);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_in_place(ctx, cases[i].shape, 0, CPU_IS_ARM ? cases[i].arm : cases[i].x86);
+    tess_close(ctx);
+}
+
+/* A small B in columns is turned; one that the first-level cache does not hold is packed. */
+TEST(cpu_small_transposed_b_is_turned) {
+    tess_context *ctx = NULL;
+    if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
+    for (int64_t side = 4; side <= 64; side *= 2)
+        check_in_place(ctx, (const int64_t[]){side, side, side}, 1, 1);
+    check_in_place(ctx, (const int64_t[]){512, 512, 512}, 1, 0);
     tess_close(ctx);
 }
 

@@ -80,16 +80,17 @@ static double bytes_of(const oriented *o, int64_t lines) {
     return (double)lines * (double)o->k * (double)numeric_size(o->in);
 }
 
-/* Whether copies are used too little to be worth their while: k is short, or B has few rows to be multiplied by, and is near, or
- * has so short rows that few columns of tiles pass over it, which find what the first has fetched. (Three rows are a tile of two and
- * one of one.) As measured on a Neoverse-V1; nowhere else yet. */
+/* Whether copies are used too little to be worth their while. On a Neoverse-V1: k is short, or B has few rows to be multiplied by,
+ * and is near, or has so short rows that few columns of tiles pass over it, which find what the first has fetched. (Three rows
+ * are a tile of two and one of one.) On a Xeon: few rows, up to the largest B that was measured, whatever its rows. */
 static int is_used_too_little(const oriented *o) {
     enum { FEW_ROWS = 4, FEW_COLUMNS = 5 };
     double b = bytes_of(o, o->n), l2 = (double)blocking_second_cache(), l3 = (double)cpu_read_facts()->l3;
     int64_t columns = (o->n + o->micro->direct_cols - 1) / o->micro->direct_cols;
     int is_near = b <= l2 || (o->m <= FEW_ROWS / 2 && b <= 4 * l2),
         is_narrow = columns * (o->m == 3 ? 3 : 2) <= 2 * FEW_COLUMNS && b <= l3 / 2;
-    return CPU_IS_ARM && (o->k <= SHORT_K || (o->m <= FEW_ROWS && (is_near || is_narrow)));
+    if (!CPU_IS_ARM) return o->m <= FEW_ROWS && b <= 16 * l2;
+    return o->k <= SHORT_K || (o->m <= FEW_ROWS && (is_near || is_narrow));
 }
 
 /* Whether the packed kernel's tile would be half empty, or more. */
@@ -98,17 +99,17 @@ static int is_thin(const oriented *o) {
 }
 
 /* Whether A lies in columns of more than that many bytes: a step of every tile then has a line and a page of its own, which come
- * round again and again, unless they are few and one tile is all there is. As measured there, too. */
+ * round again and again, unless they are few and one tile is all there is. */
 static int is_scattered(const oriented *o, double bytes) {
     enum { FEW_STEPS = 64 };
-    if (!CPU_IS_ARM || o->a_col == 1 || (is_thin(o) && o->k <= FEW_STEPS)) return 0;
+    if (o->a_col == 1 || (is_thin(o) && o->k <= FEW_STEPS)) return 0;
     return bytes_of(o, o->m) > bytes;
 }
 
-/* Whether B is turned rather than packed: it fits the first-level cache, or k is short. Measured there. */
+/* Whether B is turned rather than packed: it fits the first-level cache, or on Arm k is short. */
 static int is_worth_turning(const oriented *o) {
     double l1 = (double)blocking_first_cache();
-    return CPU_IS_ARM && (o->k <= SHORT_K || (bytes_of(o, o->n) <= 0.8 * l1 && !is_scattered(o, l1 / 2)));
+    return (CPU_IS_ARM && o->k <= SHORT_K) || (bytes_of(o, o->n) <= 0.8 * l1 && !is_scattered(o, l1 / 2));
 }
 
 /* B as it lies is where its panels would be: in the first-level cache, or where a panel does not fit that in the second, with
@@ -120,7 +121,7 @@ int cpu_direct_pays(const problem *what) {
     if (o.b_col != 1) return is_worth_turning(&o);
     if (is_used_too_little(&o)) return 1;
     double l1 = (double)blocking_first_cache(), third = (double)blocking_second_cache() / 3;
-    if (is_scattered(&o, l1)) return 0;
+    if (CPU_IS_ARM && is_scattered(&o, l1)) return 0;
     double kc = (double)blocking_defaults(&o).near_kc, size = (double)numeric_size(o.in),
            row = (double)o.n * size;
     double near = kc * o.micro->nr * size > l1 && third > l1 ? third : 0.8 * l1;

@@ -16,6 +16,14 @@
 #define MULTIPLY_ADD_f32(x, y, z) _mm512_fmadd_ps(_mm512_set1_ps(x), y, z)
 #define MULTIPLY_ADD_f64(x, y, z) _mm512_fmadd_pd(_mm512_set1_pd(x), y, z)
 
+/* What sanitizers call between a load and its use may change registers that gcc was told nothing else uses. */
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define PINNED_f32            1
+#define PINNED_f64            1
+#define MULTIPLY_ADD_NAME_f32 "vfmadd231ps"
+#define MULTIPLY_ADD_NAME_f64 "vfmadd231pd"
+#endif
+
 #define OWN_MASKS
 typedef __mmask16 word_mask;
 typedef __m512i word_vector;

@@ -1,8 +1,8 @@
 /* isa_unit.h: what every instruction set compiles for itself: packing for each input type, and micro-kernels
  * for sums in f32, f64 and i32. The including file sets VECTOR_BYTES, ROWS and VECTORS, and where they
  * apply ROWS_OF_8 and VECTORS_OF_8, DIRECT_ROWS, DIRECT_ROWS_OF_4 and DIRECT_VECTORS, FROM_LANES with
- * LOAD_LATER, ALONE, SEPARATE, FRESH, B_AHEAD, LINES_AHEAD with LINES_APART, MULTIPLY_ADD_f32 and _f64, and OWN_MASKS with
- * what masked_words.h has. */
+ * LOAD_LATER, ALONE, SEPARATE, FRESH, B_AHEAD, LINES_AHEAD with LINES_APART, MULTIPLY_ADD_f32 and _f64,
+ * PINNED_f32 and _f64 with MULTIPLY_ADD_NAME_f32 and _f64, and OWN_MASKS with what masked_words.h has. */
 #include <string.h>
 
 #include "isa.h"
@@ -13,6 +13,12 @@
 #define MULTIPLY_ADD_f64(x, y, z) ((x) * (y) + (z))
 #endif
 #define MULTIPLY_ADD_i32(x, y, z) ((x) * (y) + (z))
+/* 1: each sum of a tile has a register of its own (pinned_typed.h), with the multiply-add's name. */
+#ifndef PINNED_f32
+#define PINNED_f32 0
+#define PINNED_f64 0
+#endif
+#define PINNED_i32 0
 #ifndef OWN_MASKS
 #include "masked_words.h"
 #endif

@@ -131,18 +131,62 @@ INLINE void TYPED(fetch_b)(const ELEMENT *b) {
     for (int j = 0; j < WIDE; j++) __builtin_prefetch(b + (B_AHEAD * WIDE + j) * LANES);
 }
 
+#if !defined(FROM_LANES)
+/* Where a tile is in its panels, and in what is fetched for later. */
+typedef struct TYPED(progress) {
+    const ELEMENT *a, *b;
+    const char *next;
+    int64_t next_step;
+} TYPED(progress);
+
+/* Steps of depth that a turn of the loop takes: one fetch of what is next is enough for two. */
+enum { TYPED(AT_ONCE) = 2 };
+
+/* What is fetched with one of these: of A, whose panels follow each other, but hardware stops at the end of a page; of B; and,
+ * with the last, of what is next, by which integers only lose. */
+INLINE void TYPED(fetch_step)(const TYPED(progress) * at, int step) {
+    SIZES;
+    enum { LINE = 64, AHEAD = 16 * MR };
+    if (step * LINE < TYPED(AT_ONCE) * MR * (int)sizeof(ELEMENT))
+        __builtin_prefetch((const char *)(at->a + AHEAD) + step * LINE);
+    if (B_AHEAD > 0) TYPED(fetch_b)(at->b + step * WIDE * LANES);
+    if (step == TYPED(AT_ONCE) - 1 && (ELEMENT)0.5 != 0) __builtin_prefetch(at->next, 0, 2);
+}
+
+INLINE void TYPED(advance)(TYPED(progress) * at) {
+    SIZES;
+    at->a += TYPED(AT_ONCE) * MR;
+    at->b += TYPED(AT_ONCE) * WIDE * LANES;
+    at->next += at->next_step;
+}
+
+#if TYPED(PINNED)
+#include "pinned_typed.h"
+#else
+INLINE void TYPED(add_turns)(TYPED(vector) * sum, TYPED(progress) * at, int64_t turns) {
+    SIZES;
+    for (; turns > 0; turns--, TYPED(advance)(at)) {
+        UNROLL
+        for (int step = 0; step < TYPED(AT_ONCE); step++) {
+            TYPED(fetch_step)(at, step);
+            TYPED(add_step)(sum, at->a + step * MR, at->b + step * WIDE * LANES);
+        }
+    }
+}
+#endif
+#endif
+
 static void TYPED(multiply)(const micro_call *call) {
     SIZES;
-    const ELEMENT *a = call->a, *b = call->b;
-    const char *next = call->next;
     TYPED(vector) sum[MR * WIDE];
-    /* A is fetched ahead in both loops: its panels follow each other, but hardware stops at the end of a page. */
     TYPED(fetch_c)(call);
     UNROLL
     for (int i = 0; i < MR * WIDE; i++) sum[i] = (TYPED(vector)){0};
 #ifdef FROM_LANES
+    const ELEMENT *a = call->a, *b = call->b;
+    const char *next = call->next;
     for (int64_t p = 0; p < call->depth; p++, a += MR, b += call->b_row, next += call->next_step) {
-        __builtin_prefetch(a + 16 * MR);
+        __builtin_prefetch(a + 16 * MR); /* hardware stops at the end of a page */
         TYPED(vector) column[MR / LANES];
         UNROLL
         for (int i = 0; i < MR / LANES; i++)
@@ -157,19 +201,10 @@ static void TYPED(multiply)(const micro_call *call) {
         if ((ELEMENT)0.5 != 0) __builtin_prefetch(next, 0, 2); /* integers only lose by it */
     }
 #else
-    enum { AT_ONCE = 2, NR = WIDE * LANES, LINE = 64, AHEAD = 16 * MR };
-    int64_t left = call->depth, next_step = AT_ONCE * call->next_step;
-    for (; left >= AT_ONCE; left -= AT_ONCE, a += AT_ONCE * MR, b += AT_ONCE * NR, next += next_step) {
-        UNROLL
-        for (int step = 0; step < AT_ONCE; step++) {
-            if (step * LINE < AT_ONCE * MR * (int)sizeof(ELEMENT))
-                __builtin_prefetch((const char *)(a + AHEAD) + step * LINE);
-            if (B_AHEAD > 0) TYPED(fetch_b)(b + step * NR);
-            TYPED(add_step)(sum, a + step * MR, b + step * NR);
-        }
-        if ((ELEMENT)0.5 != 0) __builtin_prefetch(next, 0, 2); /* integers only lose by it */
-    }
-    if (left > 0) TYPED(add_step)(sum, a, b);
+    enum { AT_ONCE = TYPED(AT_ONCE) };
+    TYPED(progress) at = {call->a, call->b, call->next, AT_ONCE * call->next_step};
+    TYPED(add_turns)(sum, &at, call->depth / AT_ONCE);
+    if (call->depth % AT_ONCE > 0) TYPED(add_step)(sum, at.a, at.b);
 #endif
     TYPED(merge)(call, sum, MR, WIDE);
 }
