@@ -69,19 +69,21 @@ TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 # Charts and the summary of samples are tested from inside, as the library is.
 TEST_CLI := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard cli/chart*.c)) cli/say.c cli/timing.c)
 TEST_AID := $(BUILD)/tests/tools/npy_make $(BUILD)/tests/tools/runs $(BUILD)/tests/tools/hashes $(BUILD)/tests/tools/first_call $(BUILD)/tests/tools/counters \
-            $(BUILD)/tests/fuzz/npy
+            $(BUILD)/tests/tools/blas_calls $(BUILD)/tests/fuzz/npy
 STANDINS := $(addprefix $(BUILD)/tests/standin/,libcuda.so.1 libnvrtc.so.13 libnvidia-ml.so.1 libcublas.so.13 libcublasLt.so.13)
 
 STATIC := $(BUILD)/libtessera.a
 SHARED := $(BUILD)/libtessera.so.$(SOMAJOR)
+BLAS   := $(BUILD)/libtessera-blas.so
+BLAS_OBJ := $(BUILD)/blas/tessera_blas.o
 
 .PHONY: all demo docs check check-long check-gpu check-format sanitize tsan valgrind fuzz examples tests \
         install uninstall format clean help FORCE
 .DELETE_ON_ERROR:
-all: $(STATIC) $(SHARED) $(BUILD)/tessera $(BUILD)/sim.modules
+all: $(STATIC) $(SHARED) $(BLAS) $(BUILD)/tessera $(BUILD)/sim.modules
 
 help:
-	@echo 'make               build/libtessera.a, build/libtessera.so.$(SOMAJOR), build/tessera'
+	@echo 'make               build/libtessera.a, build/libtessera.so.$(SOMAJOR), build/libtessera-blas.so, build/tessera'
 	@echo 'make demo          build, then climb the ladder on the best device here'
 	@echo 'make docs          renew the tables and the chart of README.md and docs/ from bench/'
 	@echo 'make check         every test that fits in a few minutes'
@@ -172,6 +174,10 @@ $(SHARED): $(LIB_OBJ)
 	$(call say,LD,$@)$(CC) -shared -Wl,-soname,$(@F) $(ALL_LDFLAGS) -o $@ $(LIB_OBJ) $(LIBS)
 	@ln -sf $(@F) $(BUILD)/libtessera.so
 
+# What programs that call BLAS are given: the library inside, its own names hidden. Its threads outlive dlclose.
+$(BLAS): $(BLAS_OBJ) $(STATIC)
+	$(call say,LD,$@)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--exclude-libs,ALL $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
 $(BUILD)/tessera: $(CLI_OBJ) $(STATIC)
 	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(STATIC) $(LIBS)
 
@@ -184,6 +190,9 @@ $(BUILD)/tests/tests: $(TEST_OBJ) $(TEST_CLI) $(LIB_OBJ)
 $(addprefix $(BUILD)/tests/tools/,hashes first_call counters): $(BUILD)/tests/tools/%: tests/tools/%.c $(STATIC)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) $(STATIC) $(LIBS)
+$(BUILD)/tests/tools/blas_calls: tests/tools/blas_calls.c $(BLAS)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) -L$(BUILD) -ltessera-blas -Wl,-rpath,'$$ORIGIN/../..' -lm
 $(BUILD)/tests/tools/%: tests/tools/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP $< -o $@ $(ALL_LDFLAGS) -lm
@@ -262,4 +271,4 @@ uninstall:
 clean:
 	rm -rf $(BUILD)
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(EXAMPLES:=.d) $(TEST_AID:=.d)
+-include $(LIB_OBJ:.o=.d) $(BLAS_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(EXAMPLES:=.d) $(TEST_AID:=.d)

@@ -5,7 +5,7 @@
 #   NAME=...    the directory under bench/results, instead of the processor's name
 #   PEERS=...   what to compare with, as bench --peer takes it; default: openblas and blis, those that are here
 #   BUILD=...   the build directory, default build
-#   STEPS=...   only these, of: verify devices squares small shapes batch types layouts repeats ladder
+#   STEPS=...   only these, of: verify devices squares small shapes batch types layouts repeats ladder numpy
 #   QUICK=1     tiny sizes, to try the script itself
 #
 # A step that fails does not stop the others; it is named at the end, and the exit status is 1. The files hold no
@@ -27,7 +27,7 @@ trap 'exit 130' INT TERM
 
 . scripts/lib.sh
 
-every_step="verify devices squares small shapes batch types layouts repeats ladder"
+every_step="verify devices squares small shapes batch types layouts repeats ladder numpy"
 # Words, not one argument.
 # shellcheck disable=SC2086
 known_steps "$every_step" ${STEPS:=$every_step}
@@ -125,5 +125,10 @@ wanted types bench auto --sizes $large --type f32,f16,bf16,i8,i32 --threads 1 --
 wanted layouts layouts
 wanted repeats bench_again "$out/repeats.csv" $repeats auto --device cpu --sizes 96,384 --threads 1 --min-time 0.1
 wanted ladder bench --sizes $ladder --threads "$threads" --peer "$peers" --csv "$out/ladder.csv"
+
+# A program that is not ours: NumPy with our products, where there is one.
+if python3 -c 'import numpy' 2>/dev/null; then
+    wanted numpy python3 scripts/numpy-timing.py "$build/libtessera-blas.so" "$out/numpy.csv"
+fi
 
 [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }

@@ -16,7 +16,7 @@ if [ -z "$formatter" ]; then
 fi
 
 sources() {
-    for dir in include src cli tests examples kernels tools; do
+    for dir in include src blas cli tests examples kernels tools; do
         if [ -d $dir ]; then find $dir -name '*.[ch]' -o -name '*.cu'; fi
     done | sort
 }

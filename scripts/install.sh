@@ -28,6 +28,7 @@ place() {
     "$1_put" 755 "$BUILD/libtessera.so.$major" "$LIBDIR/libtessera.so.$VERSION"
     "$1_link" "libtessera.so.$VERSION" "$LIBDIR/libtessera.so.$major"
     "$1_link" "libtessera.so.$major" "$LIBDIR/libtessera.so"
+    "$1_put" 755 "$BUILD/libtessera-blas.so" "$LIBDIR/libtessera-blas.so"
     "$1_put" 644 "$BUILD/sim.modules" "$LIBDIR/tessera/sim.modules"
     "$1_put" 644 include/tessera.h "$INCLUDEDIR/tessera.h"
     "$1_put" 644 "$BUILD/tessera.pc" "$LIBDIR/pkgconfig/tessera.pc"

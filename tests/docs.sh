@@ -9,7 +9,7 @@ build=${BUILD:-build}
 
 documents() { find README.md CONTRIBUTING.md CHANGELOG.md docs -name '*.md' -o -name '*.1' 2>/dev/null | sort; }
 sources() {
-    [ $# -gt 0 ] || set -- include src cli kernels tests examples
+    [ $# -gt 0 ] || set -- include src blas cli kernels tests examples
     for dir; do [ ! -d "$dir" ] || find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.sh'; done | sort
 }
 
@@ -29,7 +29,7 @@ none "links lead nowhere" "$work/links"
 documents | while read -r doc; do
     # shellcheck disable=SC2016
     grep -o '`[^` ]*`' "$doc" | tr -d '`' | sed 's/[:#][0-9L].*//' |
-        grep -E '^(include|src|cli|kernels|tests|examples|scripts|docs|bench)/[A-Za-z0-9_./*-]+$|^(Makefile|setup\.sh|[A-Z]+\.md|\.clang-format|\.ci/run)$' |
+        grep -E '^(include|src|blas|cli|kernels|tests|examples|scripts|docs|bench)/[A-Za-z0-9_./*-]+$|^(Makefile|setup\.sh|[A-Z]+\.md|\.clang-format|\.ci/run)$' |
         grep -v -E 'NNNN|NAME' | sort -u |
         while read -r path; do
             # shellcheck disable=SC2086
@@ -42,7 +42,7 @@ none "paths in backticks do not exist" "$work/paths"
 # ---- Documents: what they name ----
 
 # A variable of the environment is a string in the sources; header guards and macros are not.
-sources src cli tests | xargs grep -h -o -E '"TESSERA_[A-Z_]+[A-Z]"' | tr -d '"' | sort -u >"$work/read"
+sources src blas cli tests | xargs grep -h -o -E '"TESSERA_[A-Z_]+[A-Z]"' | tr -d '"' | sort -u >"$work/read"
 # shellcheck disable=SC2046
 grep -h -o -E 'TESSERA_[A-Z_]+[A-Z]' $(documents) | sort -u >"$work/named"
 comm -23 "$work/read" "$work/named" >"$work/undocumented"

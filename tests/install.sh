@@ -17,7 +17,7 @@ layout() {
     # Words, not one argument: a name for each file of shapes.
     # shellcheck disable=SC2046
     printf '%s\n' ./bin/tessera ./include/tessera.h "./$1/libtessera.a" "./$1/libtessera.so" "./$1/libtessera.so.$major" \
-        "./$1/libtessera.so.$version" "./$1/tessera/sim.modules" "./$1/pkgconfig/tessera.pc" ./share/man/man1/tessera.1 \
+        "./$1/libtessera.so.$version" "./$1/libtessera-blas.so" "./$1/tessera/sim.modules" "./$1/pkgconfig/tessera.pc" ./share/man/man1/tessera.1 \
         $(cd bench/shapes && printf './share/tessera/shapes/%s ' *.txt) | sort
 }
 

@@ -133,7 +133,7 @@ mkdir -p "$BUILD/tests"
 rm -rf "$BUILD"/tests/*.taken "$BUILD"/tests/*.ended
 # Most keep one core busy: two at a time, the longest first.
 beside="sim report explain counters standin cli demo multiply format cuda $(lesser) compare outputs libraries"
-after="examples symbols header install docs"
+after="examples blas symbols header install docs"
 run unit
 take $beside &
 trap 'kill $! 2>/dev/null; exit 130' INT TERM

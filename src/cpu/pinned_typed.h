@@ -5,9 +5,13 @@
  * one wherever an asm uses it, and nothing else here does. */
 
 /* Rows of a tile, and the numbers of their sums. */
-#define ROWS_OF_6(DO) \
-    DO(0, 0, 1, 2, 3) \
-    DO(1, 4, 5, 6, 7) DO(2, 8, 9, 10, 11) DO(3, 12, 13, 14, 15) DO(4, 16, 17, 18, 19) DO(5, 20, 21, 22, 23)
+#define ROWS_OF_6(DO)     \
+    DO(0, 0, 1, 2, 3)     \
+    DO(1, 4, 5, 6, 7)     \
+    DO(2, 8, 9, 10, 11)   \
+    DO(3, 12, 13, 14, 15) \
+    DO(4, 16, 17, 18, 19) \
+    DO(5, 20, 21, 22, 23)
 #define PIN(s)                   register TYPED(vector) sum##s __asm__("zmm" #s) = sum[s];
 #define PIN_ROW(i, p, q, r, s)   PIN(p) PIN(q) PIN(r) PIN(s)
 #define UNPIN_ROW(i, p, q, r, s) sum[p] = sum##p, sum[q] = sum##q, sum[r] = sum##r, sum[s] = sum##s;
