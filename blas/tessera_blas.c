@@ -46,8 +46,7 @@ typedef struct kept_plans {
 } kept_plans;
 
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
-static tess_context *context,
-    *on_cpu; /* the device asked for, and the CPU; NULL if there is no memory for one */
+static tess_context *context, *on_cpu; /* the device asked for, and the CPU; NULL if it cannot be opened */
 static pthread_key_t plans_of_thread;
 static bool has_key, is_verbose;
 
@@ -61,7 +60,7 @@ static void open_context(void) {
     const char *device = getenv("TESSERA_DEVICE"), *verbose = getenv("TESSERA_BLAS_VERBOSE");
     is_verbose = verbose && *verbose && strcmp(verbose, "0") != 0;
     has_key = pthread_key_create(&plans_of_thread, free_plans) == 0;
-    tess_open(&on_cpu, "cpu");
+    if (tess_open(&on_cpu, "cpu") != TESS_OK) fprintf(stderr, "libtessera-blas: %s\n", tess_error(NULL));
     context = on_cpu;
     if (device && *device && strcmp(device, "cpu") != 0 && tess_open(&context, device) != TESS_OK) {
         fprintf(stderr, "libtessera-blas: %s; the CPU multiplies instead\n", tess_error(NULL));
@@ -153,9 +152,7 @@ static void multiply(const product *p, double alpha, const void *a, const void *
     used->C.data = c;
     if (is_planned) done = tess_run(used->plan, alpha, &used->A, &used->B, beta, &used->C) == TESS_OK;
     if (is_verbose)
-        tell(p, done      ? tess_plan_kernel(used->plan)
-                : context ? tess_error(context)
-                          : "no memory for a context");
+        tell(p, done ? tess_plan_kernel(used->plan) : context ? tess_error(context) : "there is no device");
     if (!done && on_cpu && on_cpu != context)
         done = tess_gemm(on_cpu, alpha, &used->A, &used->B, beta, &used->C, NULL) == TESS_OK;
     if (!done) (p->type == TESS_F32 ? by_loops_f32 : by_loops_f64)(&used->A, &used->B, &used->C, alpha, beta);

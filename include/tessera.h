@@ -195,7 +195,8 @@ TESS_API tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_tran
 /* Opens a device by name: "auto" (or NULL) takes $TESSERA_DEVICE if set, else the best device here; "cpu";
  * "cuda" or "cuda:1" for a GPU; "sim" for the simulator, which runs a GPU's kernels on the CPU, thread by thread, and
  * "sim:checked" for the same with every access to memory checked. "auto" never takes the simulator.
- * Threads: $TESSERA_NUM_THREADS, else $OMP_NUM_THREADS, else one per CPU this process may use.
+ * Threads: $TESSERA_NUM_THREADS (1 to 1024; what is no such number is refused), else $OMP_NUM_THREADS, else one per CPU this
+ * process may use.
  * A context may be used from any thread, and from several: calls on one context take turns, but for runs of plans so
  * small that they need nothing of the context, which wait for nobody. Contexts are independent, so one per thread is
  * the way to run products side by side. After fork() the child may go on using a cpu context it inherited or open its

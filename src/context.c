@@ -14,7 +14,7 @@
 /* The kinds of device there are, best first. */
 static const device_ops *const kinds[] = {&cuda_device_ops, &cpu_device_ops, &sim_device_ops,
                                           &sim_checked_device_ops};
-enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0], MOST_THREADS = 1024 };
 
 static tess_context *all_contexts;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -161,6 +161,19 @@ static tess_status find_device(const char *name, const char *asked_by, const dev
                        asked_by, known);
 }
 
+/* A number of threads that somebody meant to set, and mistyped, is not passed over. (OMP_NUM_THREADS is OpenMP's, and may be a
+ * list.) */
+static tess_status check_threads(sentence *why) {
+    const char *text = getenv("TESSERA_NUM_THREADS");
+    if (!text || !text[0]) return TESS_OK;
+    char *end;
+    long threads = strtol(text, &end, 10);
+    if (!*end && threads >= 1 && threads <= MOST_THREADS) return TESS_OK;
+    return status_fail(why, TESS_ERROR_ARGUMENT,
+                       "TESSERA_NUM_THREADS is '%.60s'; it must be a number from 1 to %d", text,
+                       MOST_THREADS);
+}
+
 static tess_status open_context(tess_context **out, const char *name, sentence *why) {
     static pthread_once_t watching = PTHREAD_ONCE_INIT;
     const char *asked_by = "";
@@ -173,6 +186,7 @@ static tess_status open_context(tess_context **out, const char *name, sentence *
     const device_ops *ops;
     int index = 0;
     const char *instead = NULL;
+    TRY(check_threads(why));
     TRY(find_device(name, asked_by, &ops, &index, &instead, why));
 
     tess_context *ctx = memory_alloc_zeroed(sizeof *ctx);
@@ -250,11 +264,11 @@ tess_status tess_set_threads(tess_context *ctx, int threads) {
     if (!ctx)
         return context_finish(NULL, status_fail(&why, TESS_ERROR_ARGUMENT, "tess_set_threads: ctx is NULL"),
                               &why);
-    if (threads < 0 || threads > 1024)
+    if (threads < 0 || threads > MOST_THREADS)
         return context_finish(ctx,
                               status_fail(&why, TESS_ERROR_ARGUMENT,
-                                          "threads is %d; it must be 1 to 1024, or 0 for the default",
-                                          threads),
+                                          "threads is %d; it must be 1 to %d, or 0 for the default", threads,
+                                          MOST_THREADS),
                               &why);
     pthread_mutex_lock(&ctx->lock);
     tess_status status = ctx->device->ops->set_threads(ctx->device, threads, &why);
