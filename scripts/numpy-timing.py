@@ -1,7 +1,7 @@
-"""numpy-timing.py LIBTESSERA-BLAS.so [FILE.csv]: how long NumPy's a @ b takes as it is, and with the library preloaded.
+"""numpy-timing.py LIBTESSERA-BLAS.so [FILE.csv [SIZES]]: how long NumPy's a @ b takes as it is, and with the library preloaded.
 
 The same script runs in processes of its own with and without LD_PRELOAD, in turns; of each product the least time of a process, and
-of the processes the median. Under two minutes. Results of both are compared: they may differ by rounding alone.
+of the processes the median. Half a minute; fewer SIZES ("4,8") take less. Results of both are compared: they may differ by rounding alone.
 """
 import csv
 import json
@@ -33,11 +33,11 @@ print(json.dumps(found))
 """
 
 
-def measure(preload):
+def measure(preload, sizes):
     environment = dict(os.environ)
     if preload:
         environment["LD_PRELOAD"] = preload
-    child = subprocess.run([sys.executable, "-c", CHILD, json.dumps(SIZES)], env=environment, check=True,
+    child = subprocess.run([sys.executable, "-c", CHILD, json.dumps(sizes)], env=environment, check=True,
                            capture_output=True, text=True)
     return json.loads(child.stdout)
 
@@ -46,7 +46,8 @@ def main():
     library = os.path.abspath(sys.argv[1])
     if not os.path.exists(library):
         sys.exit(f"there is no {library}; make builds it")
-    runs = [(measure(None), measure(library)) for _ in range(ROUNDS)]
+    sizes = [int(size) for size in sys.argv[3].split(",")] if len(sys.argv) > 3 else SIZES
+    runs = [(measure(None, sizes), measure(library, sizes)) for _ in range(ROUNDS)]
     rows = []
     for case in [key for key in runs[0][0] if key != "numpy"]:
         size, kind = case.split()

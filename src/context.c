@@ -14,7 +14,7 @@
 /* The kinds of device there are, best first. */
 static const device_ops *const kinds[] = {&cuda_device_ops, &cpu_device_ops, &sim_device_ops,
                                           &sim_checked_device_ops};
-enum { KIND_COUNT = sizeof kinds / sizeof kinds[0], MOST_THREADS = 1024 };
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 static tess_context *all_contexts;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -168,10 +168,10 @@ static tess_status check_threads(sentence *why) {
     if (!text || !text[0]) return TESS_OK;
     char *end;
     long threads = strtol(text, &end, 10);
-    if (!*end && threads >= 1 && threads <= MOST_THREADS) return TESS_OK;
+    if (!*end && threads >= 1 && threads <= DEVICE_MOST_THREADS) return TESS_OK;
     return status_fail(why, TESS_ERROR_ARGUMENT,
                        "TESSERA_NUM_THREADS is '%.60s'; it must be a number from 1 to %d", text,
-                       MOST_THREADS);
+                       DEVICE_MOST_THREADS);
 }
 
 static tess_status open_context(tess_context **out, const char *name, sentence *why) {
@@ -264,11 +264,11 @@ tess_status tess_set_threads(tess_context *ctx, int threads) {
     if (!ctx)
         return context_finish(NULL, status_fail(&why, TESS_ERROR_ARGUMENT, "tess_set_threads: ctx is NULL"),
                               &why);
-    if (threads < 0 || threads > MOST_THREADS)
+    if (threads < 0 || threads > DEVICE_MOST_THREADS)
         return context_finish(ctx,
                               status_fail(&why, TESS_ERROR_ARGUMENT,
                                           "threads is %d; it must be 1 to %d, or 0 for the default", threads,
-                                          MOST_THREADS),
+                                          DEVICE_MOST_THREADS),
                               &why);
     pthread_mutex_lock(&ctx->lock);
     tess_status status = ctx->device->ops->set_threads(ctx->device, threads, &why);

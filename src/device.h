@@ -79,6 +79,9 @@ typedef struct choice_cut {
 
 typedef struct device device;
 
+/* Threads that a context may have. */
+enum { DEVICE_MOST_THREADS = 1024 };
+
 typedef struct device_ops {
     const char *kind;    /* "cpu"; names are the kind, or the kind and an index: "cuda:0" */
     const char *kernels; /* which rows of the registry it runs: "cpu" or "gpu" */

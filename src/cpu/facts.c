@@ -102,19 +102,17 @@ const cpu_facts *cpu_read_facts(void) {
     return &machine;
 }
 
-enum { MOST_THREADS = 1024 };
-
 /* A positive number from the environment, 0 if there is none. OMP_NUM_THREADS may be a list: its first
  * counts. */
 static int number_from(const char *variable) {
     const char *text = getenv(variable);
     long number = text ? strtol(text, NULL, 10) : 0;
-    return number <= 0 ? 0 : number < MOST_THREADS ? (int)number : MOST_THREADS;
+    return number <= 0 ? 0 : number < DEVICE_MOST_THREADS ? (int)number : DEVICE_MOST_THREADS;
 }
 
 int cpu_default_threads(void) {
     int threads = number_from("TESSERA_NUM_THREADS");
     if (threads == 0) threads = number_from("OMP_NUM_THREADS");
     if (threads == 0) threads = count_cores(); /* a program may have given some away since */
-    return threads < MOST_THREADS ? threads : MOST_THREADS;
+    return threads < DEVICE_MOST_THREADS ? threads : DEVICE_MOST_THREADS;
 }

@@ -13,12 +13,12 @@
 /* Blocks of a kernel that walks over tiles: few, so that even small products have several tiles for each. */
 enum { AT_ONCE = 4 };
 
-/* A count in the environment, 0 if it is not a number from 1 to 1024. */
+/* A count in the environment, 0 if it is no number of threads. */
 static int threads_from(const char *name) {
     const char *text = getenv(name);
     char *end;
     long threads = text ? strtol(text, &end, 10) : 0;
-    return text && end != text && threads >= 1 && threads <= 1024 ? (int)threads : 0;
+    return text && end != text && threads >= 1 && threads <= DEVICE_MOST_THREADS ? (int)threads : 0;
 }
 
 int sim_default_threads(void) {
