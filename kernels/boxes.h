@@ -62,7 +62,13 @@ typedef struct output {
     unsigned boxes, old; /* its boxes, and their barriers */
     unsigned parity;     /* of those, a bit each */
     int product;         /* of the map of C */
+    unsigned held
+        [2]; /* with HOLDS: the barriers of stages that are free once half of the boxes are on their way */
 } output;
+
+#ifndef HOLDS
+#define HOLDS 0
+#endif
 
 /* Element (row, col) of a box. */
 DEVICE unsigned in_box(unsigned box, int row, int col) {
@@ -248,6 +254,10 @@ DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], int reads) {
                 tma_wait_read(0);
                 ask_for_old(o, i + BOXES);
             }
+        }
+        if (HOLDS && i == (TILE_BOXES - 1) / 2) {
+            release(o->held[0]);
+            release(o->held[1]);
         }
     }
 }

@@ -121,8 +121,12 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
 
 /* ---- The consumers ---- */
 
+/* Where results have two bytes, a tile's last two stages are not free before half of its boxes are on their way: what is
+ * asked for the next tile would stand in front of them. */
+#define HOLDS (TURN == 2 && sizeof(out_t) == 2)
+
 /* All of k for one tile. The tiles of a stage are described once; a slot or step further on is added. */
-DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consumer) {
+DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consumer, unsigned held[2]) {
     const unsigned long long a = wgmma_tile(r.stages + consumer * CHUNK, A_TURNED),
                              b = wgmma_tile(r.stages + A_BYTES, B_TURNED);
     int last = 0;
@@ -144,9 +148,11 @@ DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consu
         }
         if (TURN > 0) named_arrive(1 + (consumer + 1) % CONSUMERS, 256);
         if (TURN != 1) wgmma_wait(1);
-        if (TURN == 2) release(r.empty + 8 * used[0]);
+        int keeps = HOLDS && block + RUN >= blocks;
+        if (TURN == 2 && !keeps) release(r.empty + 8 * used[0]);
         if (TURN > 0) wgmma_wait(0);
-        if (TURN > 0 || block > 0) release(r.empty + 8 * (TURN > 0 ? used[RUN - 1] : last));
+        if (TURN > 0 ? !keeps : block > 0) release(r.empty + 8 * (TURN > 0 ? used[RUN - 1] : last));
+        if (keeps) held[0] = r.empty + 8 * used[0], held[1] = r.empty + 8 * used[RUN - 1];
         last = used[RUN - 1];
     }
     if (TURN == 0) {
@@ -163,14 +169,14 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
     const gemm *g = &all->g;
     acc_t sums[BN / 2];
     ring at = {0, 0};
-    output o = {all, {0}, r.boxes + warp * BOXES * BOX, r.old + 8 * warp * BOXES, 0, 0};
+    output o = {all, {0}, r.boxes + warp * BOXES * BOX, r.old + 8 * warp * BOXES, 0, 0, {0}};
     if (TURN > 0 && consumer == CONSUMERS - 1) named_arrive(1, 256);
     for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
         o.at = place_of(&w, rank);
         o.at.row += warp * 16;
         o.product = g->batch_c ? o.at.product : 0;
         begin_boxes(&o);
-        multiply(sums, r, &at, blocks, consumer);
+        multiply(sums, r, &at, blocks, consumer, o.held);
         write_tile(&o, sums);
     }
     if (TURN > 0 && consumer == 0) named_wait(1, 256);
