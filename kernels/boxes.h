@@ -1,6 +1,6 @@
 /* boxes.h: how a warp's part of C leaves through shared memory: a kernel for Hopper says #include "boxes.h" where it has
- * defined place (row, col, product of a tile), BM, BN, BOXES, STORE, LINE, BOX and BOX_COLS. A box is rows of 128 bytes: 16
- * that one warp fills, whose boxes lie side by side; or, with TURNED_SUMS, 32 that two warps fill, below one another. */
+ * defined place (row, col, product of a tile), BM, BN, BOXES, STORE, LINE, BOX and BOX_COLS. A box is rows of 128 bytes: 16 of a
+ * warp or 64 of a warpgroup, whose boxes lie side by side; or, with TURNED_SUMS, 32 that two warps fill, below one another. */
 #ifndef BOXES_H
 #define BOXES_H
 
@@ -38,8 +38,8 @@ DEVICE unsigned round_pair(float low, float high) {
 #define TURNED_SUMS 0
 #endif
 enum {
-    TEAM = TURNED_SUMS ? 64 : 32, /* threads that fill a box */
     BOX_ROWS = BOX / LINE,
+    TEAM = TURNED_SUMS ? 64 : 2 * BOX_ROWS, /* threads that fill a box */
     BOX_SUMS = BOX_ROWS * BOX_COLS / TEAM,
     TILE_BOXES = TURNED_SUMS ? BM / BOX_ROWS : BN / BOX_COLS,
     TILE_SUMS = TILE_BOXES * BOX_SUMS
@@ -49,10 +49,14 @@ DEVICE void team_wait(void) {
     if (TEAM == 32)
         __syncwarp();
     else
-        named_wait(2 + threadIdx.x / TEAM, TEAM); /* 4 and on: the first 128 threads fill none */
+        named_wait(4 - 128 / TEAM + threadIdx.x / TEAM, TEAM); /* 4 and on: the first 128 threads fill none */
 }
 DEVICE int leads_team(void) {
     return threadIdx.x % TEAM == 0;
+}
+/* The first of the 16 rows of a box that a warp fills, or copies: where sums are turned it fills some columns of all. */
+DEVICE int first_row(void) {
+    return threadIdx.x % TEAM / 32 * 16;
 }
 
 /* A team's part of C goes through boxes. */
@@ -105,7 +109,7 @@ enum { BATCH = TURNED_SUMS ? 1 : 4 };
 
 /* A warp's 16 rows of a box, one element of a lane at a time: from C to the box, or (`out`, a constant) from it. */
 DEVICE void copy_elements(const gemm *g, unsigned box, out_t *c, int rows, int cols, int out) {
-    const int lane = threadIdx.x % 32, first = threadIdx.x % TEAM / 32 * 16;
+    const int lane = threadIdx.x % 32, first = first_row();
     UNROLL
     for (int x = lane; x < BOX_COLS; x += 32) {
         UNROLL_BY(TURNED_SUMS ? 2 : 1)
@@ -167,7 +171,7 @@ DEVICE void copy_box(const output *o, unsigned box, int number, int out) {
     out_t *c = g->c + p.product * g->batch_c + p.row * g->ldc + p.col * C_STEP(g);
 #if defined(TYPE_F16) || defined(TYPE_BF16)
     if (out && cols >= BOX_COLS) {
-        write_words(g, box, c, rows);
+        write_words(g, box + first_row() * LINE, c + first_row() * g->ldc, rows - first_row());
         return;
     }
 #endif
@@ -243,7 +247,7 @@ DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], int reads) {
         unsigned box = o->boxes + i % BOXES * BOX;
         place p = place_of_box(o, i);
         await_box(o, box, i, reads);
-        fill_box(&o->all->g, box, &sums[i * BOX_SUMS], reads);
+        fill_box(&o->all->g, TURNED_SUMS ? box : box + first_row() * LINE, &sums[i * BOX_SUMS], reads);
         if (STORE) fence_async();
         team_wait();
         if (!STORE) {

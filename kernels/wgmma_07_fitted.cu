@@ -29,7 +29,7 @@
 #define TURN 2 /* stages that a warpgroup multiplies at a time: 1 or 2; 0: all warpgroups multiply at once */
 #endif
 #ifndef BOXES
-#define BOXES 2 /* pieces of C that a warp may have on their way */
+#define BOXES 2 /* pieces of C that a warp, or a warpgroup, may have on their way */
 #endif
 #ifndef PACE
 #define PACE 0 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
@@ -61,10 +61,14 @@ enum {
     CHUNK = 64 * LINE,                /* 64 lines: of a warpgroup's A, or of a turned tile */
     PART = (B_TURNED ? 64 : BN) / CM, /* lines that a block fetches of a chunk, or of all of B */
     RUN = TURN > 0 ? TURN : 1,
-    BOX = 16 * LINE, /* a warp's rows of C, 128 bytes of each */
+    /* 128 bytes of so many rows of C: a warp's; or a warpgroup's, which TMA stores a little faster, where its warps would wait
+     * for each other anyway. */
+    TALL = TURN > 0,
+    BOX = (TALL ? 64 : 16) * LINE,
     BOX_COLS = LINE / (int)sizeof(out_t)
 };
 
+#define TEAMS (TALL ? CONSUMERS : 4 * CONSUMERS)
 #include "walk.h"
 
 #include "pace.h"
@@ -169,11 +173,12 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
     const gemm *g = &all->g;
     acc_t sums[BN / 2];
     ring at = {0, 0};
-    output o = {all, {0}, r.boxes + warp * BOXES * BOX, r.old + 8 * warp * BOXES, 0, 0, {0}};
+    int team = TALL ? consumer : warp;
+    output o = {all, {0}, r.boxes + team * BOXES * BOX, r.old + 8 * team * BOXES, 0, 0, {0}};
     if (TURN > 0 && consumer == CONSUMERS - 1) named_arrive(1, 256);
     for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
         o.at = place_of(&w, rank);
-        o.at.row += warp * 16;
+        o.at.row += team * BOX_ROWS;
         o.product = g->batch_c ? o.at.product : 0;
         begin_boxes(&o);
         multiply(sums, r, &at, blocks, consumer, o.held);
@@ -195,7 +200,7 @@ CLUSTER_KERNEL(THREADS, CM) wgmma_07_fitted(ARGUMENT all) {
             barrier_init(r.full + 8 * s, 1);
             barrier_init(r.empty + 8 * s, 4 * CONSUMERS * CM);
         }
-        for (int b = 0; b < 4 * CONSUMERS * BOXES; b++) barrier_init(r.old + 8 * b, 1);
+        for (int b = 0; b < TEAMS * BOXES; b++) barrier_init(r.old + 8 * b, 1);
         barrier_publish();
     }
     __syncthreads();

@@ -167,16 +167,17 @@ STANDIN_TEST(gpu_standin_tma_maps_of_b_in_rows) {
     tess_close(ctx);
 }
 
-/* Boxes along k have no more lines than the matrix, unless blocks share them. */
+/* Boxes along k have no more lines than the matrix, unless blocks share them. Those of C are a warpgroup's, or (TURN=0) a
+ * warp's. */
 STANDIN_TEST(gpu_standin_tma_boxes_of_small_matrices) {
     tess_context *ctx = gpu_open();
     if (!ctx) return;
     for (int shared = 0; shared < 2; shared++) {
         product p = product_of(&types[0], 0, 1, 0);
         p.a.rows = p.c.rows = 40, p.b.cols = p.c.cols = 24;
-        p.kernel = "wgmma_07_fitted", p.params = shared ? "BM=64,BN=64,CM=2" : "BM=64,BN=64";
+        p.kernel = "wgmma_07_fitted", p.params = shared ? "BM=64,BN=64,CM=2" : "BM=64,BN=64,TURN=0";
         check_maps(ctx, &p, &types[0],
-                   shared ? (const int64_t[]){64, 32, 16} : (const int64_t[]){40, 24, 16});
+                   shared ? (const int64_t[]){64, 32, 64} : (const int64_t[]){40, 24, 16});
     }
     tess_close(ctx);
 }
