@@ -1,6 +1,6 @@
 #!/bin/sh
 # scripts/gpu.sh [STEP...]: builds, tests, verifies, measures and sanitizes on the GPU of this machine, and writes the
-# results to ${OUT:-bench/results/<the card's name>}. About ten minutes on an H200; nothing is installed.
+# results to ${OUT:-bench/results/<the card's name>}. Half an hour on an H200; nothing is installed.
 #
 #   build        make, and the tests
 #   test         the tests that need a card
@@ -25,6 +25,7 @@
 #   modes        modes.csv: one product in bursts, continuously and under the power limit; cold beside warm
 #   repeats      repeats.csv: the same runs again and again, to see how far one differs from the next
 #   torch        torch.csv: cuBLAS timed by PyTorch and by tessera; skipped where there is no PyTorch
+#   numpy        numpy.csv: NumPy's products as they are, by the host, and with libtessera-blas on the card; skipped where there is no NumPy
 #   hierarchy    hierarchy.csv: size, latency and bandwidth of each level of memory
 #   environment  environment.json: the card, the libraries, what it can do at best
 #   counters     counters.csv: what Nsight Compute counts for every simt kernel; counters-ncu.csv has all it said
@@ -64,7 +65,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 . scripts/lib.sh
 
-every_step="build test verify random ladder_f32 ladder_i32 ladder_f64 strict f64 batches mma tensor small accurate accurate_shapes tile documents transfers modes repeats torch hierarchy environment counters counters_mma sanitize"
+every_step="build test verify random ladder_f32 ladder_i32 ladder_f64 strict f64 batches mma tensor small accurate accurate_shapes tile documents transfers modes repeats torch numpy hierarchy environment counters counters_mma sanitize"
 sizes=128:4096:x2
 # Words, not one argument.
 # shellcheck disable=SC2086
@@ -408,6 +409,13 @@ run_torch() {
     # What it found is worth seeing even if nothing failed; else step has shown it.
     [ "$failed" != "$before" ] || sed 's/^/    /' "$scratch/said"
 }
+run_numpy() {
+    if ! python3 -c 'import numpy' 2>/dev/null; then
+        echo "skipped      numpy: there is none here"
+        return
+    fi
+    step numpy env TESSERA_DEVICE="$device" python3 scripts/numpy-timing.py "$build/libtessera-blas.so" "$out/numpy.csv" 1024,2048,4096
+}
 run_hierarchy() { "$tessera" devices --hierarchy --csv "$out/hierarchy.csv"; }
 run_environment() {
     "$tessera" devices --measure --json "$scratch/environment.json" || return
@@ -474,7 +482,7 @@ run_counters_mma() {
 for word; do
     case $word in
     build) ;;
-    torch | sanitize) "run_$word" ;;
+    torch | numpy | sanitize) "run_$word" ;;
     *) step "$word" "run_$word" ;;
     esac
 done
