@@ -66,8 +66,7 @@ typedef struct output {
     unsigned boxes, old; /* its boxes, and their barriers */
     unsigned parity;     /* of those, a bit each */
     int product;         /* of the map of C */
-    unsigned held
-        [2]; /* with HOLDS: the barriers of stages that are free once half of the boxes are on their way */
+    unsigned held[2];    /* barriers of stages that are free once half of the boxes are (HOLDS) */
 } output;
 
 #ifndef HOLDS
