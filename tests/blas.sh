@@ -35,6 +35,15 @@ try "without that device products are right" grep -q ' passed, 0 failed$' "$work
 try "and it says who multiplies" grep -q "^libtessera-blas: .*abacus.*; the CPU multiplies instead\$" "$work/told"
 try "that once" test "$(grep -c abacus "$work/told")" -le 2 # in the forked child too
 
+if [ -e "$build/tests/standin/libcuda.so.1" ]; then
+    TESSERA_LIBRARY_PATH=$build/tests/standin TESSERA_DEVICE=cuda "$build/tests/tools/blas_calls" broken >"$work/said" 2>"$work/told"
+    try "a GPU that breaks down" grep -q '^1 passed, 0 failed$' "$work/said"
+    try "is told of" grep -q '^libtessera-blas: .*; the CPU multiplies instead$' "$work/told"
+fi
+TESSERA_NUM_THREADS=many "$build/tests/tools/blas_calls" >"$work/said" 2>"$work/told"
+try "a number of threads that is none" grep -q ' passed, 0 failed$' "$work/said"
+try "and what comes of it" grep -q "^libtessera-blas: TESSERA_NUM_THREADS is 'many'.*plain loops" "$work/told"
+
 # A program that was linked with another BLAS.
 cat >"$work/program.c" <<'C'
 #include <stdio.h>
@@ -43,6 +52,7 @@ int main(void)
 {
     double a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8}, c[4] = {0};
     cblas_dgemm(101, 111, 112, 2, 2, 2, 1, a, 2, b, 2, 0, c, 2);
+    cblas_dgemm(101, 111, 112, -1, 2, 2, 1, a, 2, b, 2, 0, c, 2); /* is told of, and nothing else */
     return printf("%g %g %g %g\n", c[0], c[1], c[2], c[3]) < 0;
 }
 C
@@ -55,12 +65,16 @@ elif case $(nm -D "$blas" 2>/dev/null) in *__asan* | *__tsan*) true ;; *) false 
 else
     try "a program with another BLAS" "$cc" "$work/program.c" -o "$work/program" "$other" -Wl,-rpath,"$(dirname "$other")"
     echo '17 23 39 53' >"$work/want"
-    TESSERA_BLAS_VERBOSE=1 LD_PRELOAD=$blas "$work/program" >"$work/got" 2>"$work/told"
+    "$work/program" >"$work/told" 2>&1
+    grep -v '^[0-9]' "$work/told" >"$work/refusal"
+    grep '^[0-9]' "$work/told" >"$work/got"
     same "its product" "$work/want" "$work/got"
-    try "is computed here if it is preloaded" grep -q '^libtessera-blas: dgemm 2x2x2, cpu_' "$work/told"
-    "$work/program" >"$work/got" 2>"$work/told"
-    same "and there if not" "$work/want" "$work/got"
-    none "it said something" "$work/told"
+    TESSERA_BLAS_VERBOSE=1 LD_PRELOAD=$blas "$work/program" >"$work/told" 2>&1
+    grep '^[0-9]' "$work/told" >"$work/got"
+    same "with the library preloaded" "$work/want" "$work/got"
+    try "is computed here" grep -q '^libtessera-blas: dgemm 2x2x2, cpu_' "$work/told"
+    grep -v '^[0-9]\|^libtessera' "$work/told" >"$work/got"
+    same "a wrong argument is told of as without it" "$work/refusal" "$work/got"
 fi
 
 if python3 -c 'import numpy' 2>/dev/null; then

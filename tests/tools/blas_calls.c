@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROW = 101, COL = 102, NO_TRANS = 111, TRANS = 112, CONJ_TRANS = 113 };
+enum { ROW = 101, COL = 102, NO_TRANS = 111, TRANS = 112, CONJ_TRANS = 113, CONJ_NO_TRANS = 114 };
 
 static int passed, failed;
 
@@ -30,7 +30,11 @@ typedef struct arguments {
 } arguments;
 
 static char letter(int trans) {
-    return trans == NO_TRANS ? 'N' : trans == TRANS ? 't' : trans == CONJ_TRANS ? 'C' : '?';
+    return trans == NO_TRANS        ? 'N'
+           : trans == TRANS         ? 't'
+           : trans == CONJ_TRANS    ? 'C'
+           : trans == CONJ_NO_TRANS ? 'R'
+                                    : '?';
 }
 
 #define FORTRAN(name, real, integer)                                                                \
@@ -86,24 +90,30 @@ enum { ROUTINES = sizeof routines / sizeof *routines };
 
 /* ---- Wrong arguments ---- */
 
-static int refused; /* the number of the argument */
+static int refused, was_by_rows; /* the number of the argument, and what RowMajorStrg said then */
 
 #define EXPORT __attribute__((visibility("default")))
 EXPORT void xerbla_(const char *name, const int *argument, size_t length);
 void xerbla_(const char *name, const int *argument, size_t length) {
     refused = length == 6 && (!memcmp(name, "SGEMM ", 6) || !memcmp(name, "DGEMM ", 6)) ? *argument : -1;
 }
+/* By which the reference CBLAS tells its cblas_xerbla that C lies in rows. */
+EXPORT extern int RowMajorStrg;
+int RowMajorStrg;
 EXPORT void cblas_xerbla(int argument, const char *name, const char *form, ...);
 void cblas_xerbla(int argument, const char *name, const char *form, ...) {
+    was_by_rows = RowMajorStrg;
     refused = form && strstr(name, "gemm") ? argument : -1;
 }
 
 static void check_refused(const routine *r, arguments x, int argument) {
     double c = 7;
     x.c = &c;
-    refused = 0;
+    refused = was_by_rows = 0;
     r->call(&x);
     check(refused == argument + (r->is_cblas ? 1 : 0) && c == 7, "a wrong argument", r->name);
+    check(!r->is_cblas || (was_by_rows == (x.layout == ROW) && RowMajorStrg == 0),
+          "whether it was transposed", r->name);
 }
 
 static void check_refusals(const routine *r) {
@@ -222,6 +232,67 @@ static void check_products(const routine *r) {
     check(1, "an empty product", r->name);
 }
 
+/* Conjugated but not transposed, as OpenBLAS takes it. */
+static void check_conjugated(const routine *r) {
+    static const double a[4] = {1, 2, 3, 4}, unit[4] = {1, 0, 0, 1};
+    static const float a_f32[4] = {1, 2, 3, 4}, unit_f32[4] = {1, 0, 0, 1};
+    double c[4] = {0};
+    int single = r->size == 4;
+    arguments x = {COL,
+                   CONJ_NO_TRANS,
+                   CONJ_NO_TRANS,
+                   2,
+                   2,
+                   2,
+                   2,
+                   2,
+                   2,
+                   1,
+                   0,
+                   single ? (const void *)a_f32 : a,
+                   single ? (const void *)unit_f32 : unit,
+                   c};
+    r->call(&x);
+    check(get(c, r->size, 1) == 2 && get(c, r->size, 2) == 3, "conjugated, and not transposed", r->name);
+}
+
+/* Matrices that do not lie at multiples of their elements, with gaps between lines that stay as they are. */
+static void check_off(const routine *r) {
+    enum { LD = 5, N = 3, OFF = 2 };
+    char memory[3][LD * N * sizeof(double) + OFF];
+    double values[LD * N], c[LD * N];
+    float values_f32[LD * N], c_f32[LD * N];
+    for (int i = 0; i < LD * N; i++) values[i] = i % 4 - 1, values_f32[i] = (float)values[i];
+    size_t bytes = (size_t)(LD * N * r->size);
+    for (int i = 0; i < 3; i++) memcpy(memory[i] + OFF, r->size == 4 ? (void *)values_f32 : values, bytes);
+    arguments x =
+        {COL, NO_TRANS, TRANS, N, N, N, LD, LD, LD, 1, 2, memory[0] + OFF, memory[1] + OFF, memory[2] + OFF};
+    r->call(&x);
+    memcpy(r->size == 4 ? (void *)c_f32 : c, memory[2] + OFF, bytes);
+    int good = 1;
+    for (int i = 0; i < LD * N; i++) {
+        double want = i % LD < N ? 2 * values[i] : values[i];
+        for (int p = 0; i % LD < N && p < N; p++) want += values[p * LD + i % LD] * values[p * LD + i / LD];
+        good &= (r->size == 4 ? (double)c_f32[i] : c[i]) == want;
+    }
+    check(good, "matrices that are not aligned", r->name);
+}
+
+/* A GPU that breaks down after it has written to C: what it wrote is not added to twice. For the stand-in driver, with large
+ * matrices, so that C is copied back in pieces. */
+static int broken(void) {
+    const routine *r = &routines[1];
+    arguments x = {.layout = COL, .trans_a = NO_TRANS, .trans_b = NO_TRANS, .alpha = 1, .beta = 1};
+    x.m = x.n = x.k = 4;
+    int good = try_product(r, x);
+    setenv("STANDIN_FAULT", "cuStreamSynchronize:1:700", 1);
+    x.m = x.n = 1500, x.k = 40;
+    good &= try_product(r, x);
+    check(good, "a GPU that breaks down", r->name);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
+
 /* C on top of A, which BLAS forbids: it gets some result, and nothing else happens. */
 static void check_overlap(const routine *r) {
     float same[16] = {1, 2, 3, 4};
@@ -246,13 +317,16 @@ static void *many(void *unused) {
     return good ? NULL : (void *)&failed;
 }
 
-int main(void) {
+int main(int count, char **words) {
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
+    if (count == 2 && strcmp(words[1], "broken") == 0) return broken();
     for (int i = 0; i < ROUTINES; i++) {
         check_refusals(&routines[i]);
         check_products(&routines[i]);
         check_overlap(&routines[i]);
+        check_conjugated(&routines[i]);
+        check_off(&routines[i]);
     }
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, many, NULL) != 0) return 1;
