@@ -163,7 +163,8 @@ typedef struct tess_options {
  *   Zero sizes  are fine; k = 0 gives beta*C. beta = 0 never reads C. alpha = 0 never reads A or B.
  *   Aliasing    C must share no element with A or B; disjoint parts of one buffer are fine, but for strides so
  *               entangled that it cannot be told in time: those are refused.
- * The same call on the same device gives the same bits, whatever the number of threads. */
+ * The same call on the same device gives the same bits, whatever the number of threads; but for f32 by parts and shares of k on a
+ * GPU whose memory is too full for them, which are then multiplied otherwise. */
 TESS_API tess_status tess_gemm(tess_context *ctx, double alpha, const tess_matrix *A, const tess_matrix *B,
                                double beta, const tess_matrix *C, const tess_options *options);
 
@@ -195,8 +196,8 @@ TESS_API tess_status tess_dgemm(tess_context *ctx, tess_layout layout, tess_tran
 /* Opens a device by name: "auto" (or NULL) takes $TESSERA_DEVICE if set, else the best device here; "cpu";
  * "cuda" or "cuda:1" for a GPU; "sim" for the simulator, which runs a GPU's kernels on the CPU, thread by thread, and
  * "sim:checked" for the same with every access to memory checked. "auto" never takes the simulator.
- * Threads: $TESSERA_NUM_THREADS (1 to 1024; what is no such number is refused), else $OMP_NUM_THREADS, else one per CPU this
- * process may use.
+ * Threads: $TESSERA_NUM_THREADS (1 to 1024; what is no such number is refused), else $OMP_NUM_THREADS, else one per CPU that
+ * the calling thread may use.
  * A context may be used from any thread, and from several: calls on one context take turns, but for runs of plans so
  * small that they need nothing of the context, which wait for nobody. Contexts are independent, so one per thread is
  * the way to run products side by side. After fork() the child may go on using a cpu context it inherited or open its
@@ -217,7 +218,7 @@ typedef struct tess_device_info {
     char model[128];  /* "Neoverse-N1", "NVIDIA H200" */
     char isa[64];     /* the instruction set its kernels use here: "128-bit vectors", "sm_90a" */
     char kernels[16]; /* the tess_kernel_info.device of the kernels it runs: "cpu", "gpu" */
-    int cores;        /* CPUs this process may use; multiprocessors of a GPU */
+    int cores;        /* CPUs that the thread may use which first asked; multiprocessors of a GPU */
     int threads;      /* the number of threads a product may use; 1 for a GPU */
     int own_memory;   /* 1 if it computes in memory of its own, which tess_alloc gives */
     int64_t memory;
@@ -267,17 +268,19 @@ TESS_API tess_status tess_alloc(tess_context *ctx, size_t bytes, void **memory);
 TESS_API tess_status tess_free(tess_context *ctx, void *memory);
 /* Copies between any two of host and device, after all work queued before, and waits for the end of it. */
 TESS_API tess_status tess_copy(tess_context *ctx, void *to, const void *from, size_t bytes);
-/* Waits until everything this context has queued is done, and reports what went wrong with it. */
+/* Waits until everything this context has queued on its stream is done, and reports what went wrong with it. */
 TESS_API tess_status tess_wait(tess_context *ctx);
 
 /* The stream (a CUstream or cudaStream_t) that products on device memory are queued on; NULL, the default, is
  * CUDA's default stream. Once a product has run, running it again neither allocates nor waits, so that it can
- * be captured in a graph. */
+ * be captured in a graph. Products of a context share its workspace, and tess_wait and tess_copy look at the stream that is set:
+ * what was queued on another one must have ended before, or be made to come first (cuStreamWaitEvent). */
 TESS_API tess_status tess_set_stream(tess_context *ctx, void *stream);
 
 /* Memory of the device that products may use for copies and packing instead of memory the context allocates
  * (see tess_plan_workspace). It must begin at a multiple of 16 bytes, as malloc's does, on a GPU of 256, as
- * tess_alloc's does, and stays the caller's. NULL goes back to the context's own. A product that needs more fails with a sentence that says how much. */
+ * tess_alloc's does, and stays the caller's. NULL goes back to the context's own. A product that needs more fails with a sentence that says how much.
+ * What the context had allocated for that itself is freed, so that graphs captured with it must not be launched again. */
 TESS_API tess_status tess_set_workspace(tess_context *ctx, void *memory, size_t bytes);
 
 /* How the last product whose matrices lay in host memory spent its time, in seconds; the parts overlap. All 0
@@ -493,8 +496,8 @@ typedef enum tess_fill_kind {
 } tess_fill_kind;
 TESS_API tess_status tess_fill(const tess_matrix *M, tess_fill_kind kind, double range, uint64_t seed);
 
-/* The largest integer r for which products of integers in -r … r, k of them, times alpha plus beta times such
- * an integer, stay exact in the accumulation type of `type`. 0 if there is none. */
+/* An integer r for which products of integers in -r … r, k of them, times alpha plus beta times such an integer, stay exact in
+ * the accumulation type of `type`; where a power of two divides alpha or beta there may be a larger one. 0 if there is none. */
 TESS_API int64_t tess_exact_range(tess_type type, int64_t k, double alpha, double beta);
 
 typedef enum tess_check_method {

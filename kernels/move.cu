@@ -151,6 +151,6 @@ KERNEL(EDGE *LINES) scale_strided(gemm whole) {
         int col = blockIdx.x * EDGE + (by_rows ? line : threadIdx.x);
         if (row >= g.m || col >= g.n) continue;
         out_t *c = g.c + row * g.ldc + col * g.c_step;
-        *c = TO_OUT(scaled(&g, 0, c));
+        *c = g.beta.value == 0 ? TO_OUT(0) : TO_OUT(TIMES(g.beta.value, FROM_OUT(*c))); /* -0 stays */
     }
 }

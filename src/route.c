@@ -25,6 +25,9 @@ enum { WORTH_LINES = 4096 };
  * ask for the same few lines of the cache, again and again. At 4096×16×4096 a product took 20 us, and 9 where B lay along k. */
 enum { NARROW = 64, WORTH_TURNING = 2048 };
 
+/* Kernels count steps of k in 32 bits, and go up to a tile beyond its end. */
+enum { MOST_K = 1 << 30 };
+
 problem route_transposed(const problem *what) {
     problem t = *what;
     t.m = what->n, t.n = what->m;
@@ -165,9 +168,9 @@ tess_status route_of(const problem *what, const kernel_row *kernel, const int64_
                      const operands *data, route *out, sentence *why) {
     memset(out, 0, sizeof *out);
     out->run = *what;
-    if (what->k > INT32_MAX)
+    if (what->k > MOST_K)
         return status_fail(why, TESS_ERROR_KERNEL, "k is %" PRId64 "; kernels of a GPU take at most %d",
-                           what->k, INT32_MAX);
+                           what->k, MOST_K);
     if (kernel->vector_only) {
         if (what->m != 1 && what->n != 1)
             return status_fail(why, TESS_ERROR_KERNEL,
@@ -182,6 +185,11 @@ tess_status route_of(const problem *what, const kernel_row *kernel, const int64_
     run->in = route_input(what, kernel);
     out->rounded = run->in != what->in || (kernel->k_major && run->in == TESS_F32 && !kernel->box);
     if (kernel->splits) { /* which reads and writes any strides */
+        if (run->m > INT32_MAX || run->n > INT32_MAX || run->batch.count > INT32_MAX)
+            return status_fail(why, TESS_ERROR_KERNEL,
+                               "C is %" PRId64 "×%" PRId64 ", %" PRId64
+                               " of them; %s takes at most %d of each",
+                               run->m, run->n, run->batch.count, kernel->info.name, INT32_MAX);
         out->workspace = slices_workspace(run, NULL, 1);
         return TESS_OK;
     }

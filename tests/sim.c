@@ -202,3 +202,36 @@ TEST(sim_takes_parameters) {
     CHECK_STATUS(tess_gemm(ctx, 1, &A, &A, 0, &C, &wrong), TESS_ERROR_KERNEL, ctx);
     tess_close(ctx);
 }
+
+/* C = beta*C is a multiplication: nothing is added that would make -0 a 0. */
+TEST(sim_scaling_keeps_minus_zero) {
+    tess_context *ctx = open_sim("sim");
+    float a = 1, c = -0.0f;
+    tess_matrix A = tess_view_row_major(TESS_F32, 1, 1, &a, 1),
+                C = tess_view_row_major(TESS_F32, 1, 1, &c, 1);
+    if (!ctx) return;
+    CHECK_STATUS(tess_gemm(ctx, 0, &A, &A, 2, &C, NULL), TESS_OK, ctx);
+    CHECK(c == 0 && signbit(c), "2 times -0 is %g", (double)c);
+    tess_close(ctx);
+}
+
+/* Kernels count k in 32 bits, and go beyond its end by up to a tile. */
+TEST(sim_refuses_more_k_than_kernels_count) {
+    enum { MOST = 1 << 30 };
+    tess_context *ctx = open_sim("sim");
+    tess_plan *plan = NULL;
+    int32_t one = 1, c;
+    tess_matrix C = tess_view_row_major(TESS_I32, 1, 1, &c, 1);
+    if (!ctx) return;
+    for (int more = 0; more < 2; more++) {
+        tess_matrix A = tess_view_strided(TESS_I32, 1, MOST + more, &one, 0, 0),
+                    B = tess_view_strided(TESS_I32, MOST + more, 1, &one, 0, 0);
+        const tess_options options = {.kernel = "simt_12_pipelined"};
+        tess_status status = tess_plan_gemm(ctx, &A, &B, &C, NULL, &options, &plan);
+        CHECK(status == (more ? TESS_ERROR_KERNEL : TESS_OK), "2^30 + %d: %s", more, tess_error(ctx));
+        CHECK(!more || strstr(tess_error(ctx), "k is 1073741825; kernels of a GPU take at most 1073741824"),
+              "%s", tess_error(ctx));
+        if (!more) tess_free_plan(plan);
+    }
+    tess_close(ctx);
+}
