@@ -16,7 +16,7 @@
 static const args_option options[] = {
     {"size", "N", "explain an N x N x N product; default 4096"},
     {"shape", "MxNxK", "explain this shape"},
-    {"type", "TYPE", "f32, f64 or i32, where the kernel has it; default f32"},
+    {"type", "TYPE", "f32 (the default), f64, i32 and others that the kernel has, such as bf16 or f16:f32"},
     {"gpu", "NAME", "predict for this GPU; default H200. An unknown name lists those there are"},
     {"against", "KERNEL", "compare with this kernel instead of the one its header names"},
     {"params", "NAME=VALUE,...", "parameters of the kernel"},

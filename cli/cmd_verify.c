@@ -61,11 +61,10 @@ const args_spec verify_spec = {
     "of\n"
     "--shape): relative Frobenius error, the largest of |A||B|, and the mean, kernel by kernel (default: "
     "auto)\n"
-    "beside a peer's (cuBLAS, or a BLAS of the host). A row fails if the Frobenius error is above the "
-    "peer's\n"
-    "(from k = 64 on), an element is off by more than the peer's worst and (k + 8) u, or the mean on U(0,1) "
-    "is\n"
-    "above 4 u, with u = 2^-24. Lines with exact results follow: integers, A times I, subnormal numbers, "
+    "beside a peer's (cuBLAS, or a BLAS of the host). A row of f32 by parts fails if the Frobenius error is\n"
+    "above the peer's (from k = 64 on), any row if an element is off by more than the peer's worst and\n"
+    "(k + 8) u, or the mean on U(0,1) is above 4 u, with u = 2^-24. Lines with exact results follow: "
+    "integers, A times I, subnormal numbers, "
     "those\n"
     "near the largest, one infinity or NaN.\n",
     options,
@@ -109,6 +108,7 @@ typedef struct tally {
     char refusal[PROBLEM_SENTENCE]; /* why the last product left out was */
     char notes[4096];               /* what the device noticed, and has been said */
     bool expected;                  /* a kernel need not take every type */
+    bool not_run;                   /* it cannot be compiled, or memory is short */
 } tally;
 
 static void print_replay(const request *r, const tess_kernel_info *kernel, const problem_spec *s,
@@ -199,7 +199,11 @@ static bool run_case(const request *r, const tess_kernel_info *kernel, const pro
         sum->expected = status == TESS_ERROR_TYPE || status == TESS_ERROR_KERNEL;
     } else {
         sum->cases++;
-        if (!right && sum->failed++ < DESCRIBED) print_replay(r, kernel, spec, why);
+        sum->not_run = status == TESS_ERROR_KERNEL || status == TESS_ERROR_MEMORY;
+        if (sum->not_run) /* which tells nothing of its products */
+            say_error("%s cannot be run: %s", kernel->name, why), sum->failed++;
+        else if (!right && sum->failed++ < DESCRIBED)
+            print_replay(r, kernel, spec, why);
     }
     tess_free_plan(plan);
     problem_free(&p);
@@ -223,7 +227,7 @@ static void add_row(const request *r, table *t, const tess_kernel_info *kernel, 
     table_set_real(t, REL_ERROR, sum->rel_error);
     table_set_real(t, MAX_ERROR, sum->max_error);
     table_set_real(t, BOUND, 100 * sum->used);
-    table_set_text(t, RESULT, sum->failed == 0 ? "PASS" : "FAIL");
+    table_set_text(t, RESULT, sum->not_run ? "NOT RUN" : sum->failed == 0 ? "PASS" : "FAIL");
     table_set_text(t, COMPUTE, problem_computes[compute]);
     table_set_tone(t, RESULT, sum->failed == 0 ? TABLE_GOOD : TABLE_BAD);
     if (r->out.people) table_print(t, stdout);
@@ -239,7 +243,7 @@ static bool verify_row(request *r, table *t, const tess_kernel_info *kernel, pro
     tess_compute compute = compute_for(r, kernel, types);
     tess_options choice = options_for(r, kernel, compute);
     verify_sim_settle(&r->ctx, &r->device, types, &choice);
-    for (size_t i = 0; i < r->cases.count; i++) {
+    for (size_t i = 0; i < r->cases.count && !sum.not_run; i++) {
         problem_spec spec = r->cases.specs[i];
         spec.types = types;
         spec.compute = compute;

@@ -18,7 +18,7 @@ const table_column explain_ladder_columns[] = {
     [GFLOPS] = {"predicted_gflops", "GFLOPS", TABLE_RATE, TABLE_IN_FILES, 0},
 };
 const size_t explain_ladder_column_count = sizeof explain_ladder_columns / sizeof *explain_ladder_columns;
-enum { RUNGS_MOST = 100, WIDEST = 50 };
+enum { RUNGS_MOST = 100, WIDEST = 47 };
 
 /* The first counter of the header's expectations that is not what it was. */
 static bool moved(const explain_rung *r, const explain_rung *before, const char **name, double *times) {
@@ -39,11 +39,11 @@ static bool moved(const explain_rung *r, const explain_rung *before, const char 
 
 /* Cut where a word ends, so that the table fits a screen. */
 static void set_short(table *t, size_t column, const char *text) {
-    char out[WIDEST + 1];
-    size_t cut = strlen(text);
+    char out[WIDEST + sizeof "…"];
+    size_t length = strlen(text), cut = length;
     if (cut > WIDEST)
         for (cut = WIDEST; cut > 0 && strchr(" ;,:", text[cut]) == NULL;) cut--;
-    snprintf(out, sizeof out, "%.*s", (int)cut, text);
+    snprintf(out, sizeof out, "%.*s%s", (int)cut, text, cut < length ? "…" : "");
     table_set_text(t, column, out);
 }
 

@@ -308,7 +308,7 @@ static void print_row(const table_cell *row, FILE *stream) {
     if (was >= 0 || change[0] != '\0')
         fprintf(stream, " %16s  %s%s%s\n", before, change, text[0] != '\0' ? "  " : "", text);
     else
-        fprintf(stream, "  %.48s\n", text);
+        fputs("  ", stream), print_wrapped(text, 51, 48, stream);
 }
 
 void explain_rows_print(const table *t, FILE *stream) {

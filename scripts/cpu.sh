@@ -13,6 +13,12 @@
 set -u
 
 out=${1-}
+case $out in
+-*)
+    sed -n '2,/^$/s/^# \{0,1\}//p' "$0" | sed '/^set /,$d'
+    [ "$out" = -h ] || [ "$out" = --help ] || exit 2
+    exit 0 ;;
+esac
 case $out in '' | /*) ;; *) out=$PWD/$out ;; esac
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}

@@ -43,6 +43,10 @@ def measure(preload, sizes):
 
 
 def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: python3 scripts/numpy-timing.py LIBTESSERA-BLAS.so [FILE.csv [SIZES]]")
+    if subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True).returncode != 0:
+        sys.exit(f"there is no NumPy for {sys.executable}")
     library = os.path.abspath(sys.argv[1])
     if not os.path.exists(library):
         sys.exit(f"there is no {library}; make builds it")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# multiply.sh BUILD_DIR: `tessera multiply`: right for every kind of .npy file, a sentence for every bad one, and
+# multiply.sh [BUILD_DIR]: `tessera multiply`: right for every kind of .npy file, a sentence for every bad one, and
 # never half an output.
 #
 # Files are made by tests/tools/npy_make.c, which shares no code with the command; results are compared byte by
@@ -8,7 +8,7 @@ set -u
 LC_ALL=C
 export LC_ALL
 unset TESSERA_DEVICE TESSERA_VERBOSE NO_COLOR
-build=${1:?usage: sh tests/multiply.sh BUILD_DIR}
+build=${1:-build}
 root=$(cd "$(dirname "$0")/.." && pwd)
 case $build in /*) ;; *) build=$PWD/$build ;; esac
 # shellcheck source=tests/lib.sh

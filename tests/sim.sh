@@ -77,6 +77,15 @@ else
     skip "with clang alone: there is no clang here"
 fi
 
+# Without any, what is not there ready-made is not run; that is not called wrong, and said once.
+mkdir -p "$work/no-compiler"
+PATH=$work/no-compiler TESSERA_CACHE_DIR=$work/empty-cache "$tessera" verify 5 --device sim --params TILE=8 --type f32 \
+    --shape 17x9x33 --layout nn >"$work/out" 2>"$work/said"
+try "without a compiler the exit status is 1" test $? -eq 1
+try "without a compiler a kernel is not run" grep -q '1 .*NOT RUN' "$work/out"
+try "without a compiler it is said why, once" test "$(grep -c 'simt_05_shared cannot be run: .*no C compiler' "$work/said")" -eq 1
+try "without a compiler nothing is called wrong" sh -c '! grep -q "is wrong" "$1"' - "$work/said"
+
 # ---- The card's bits ----
 
 card=bench/results/h200/hashes.csv
