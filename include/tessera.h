@@ -515,13 +515,14 @@ typedef enum tess_check_method {
 /* What a check found. Errors are measured two ways (docs/NUMERICS.md):
  *   rel_error  ‖C − ref‖ / ‖ref‖, Frobenius
  *   max_error  max |C − ref| / (|alpha| |A| |B| + |beta| |C0|), componentwise
- * and an element is right if |C − ref| ≤ (k + 8) u_acc (|alpha| |A| |B| + |beta| |C0|) + u_out |ref|. */
+ * Both are infinite if a wrong element or its ref is not finite. An element is right if
+ * |C − ref| ≤ (k + 8) u_acc (|alpha| |A| |B| + |beta| |C0|) + u_out |ref|. */
 typedef struct tess_check {
     int passed;
     tess_check_method method; /* what was done: TESS_CHECK_ORACLE or TESS_CHECK_CHECKSUM */
     double rel_error, max_error;
     double used;      /* the largest |C − ref| as a share of what the bound allows; passes up to 1 */
-    int64_t wrong;    /* elements, or rows of the checksum, outside their bound */
+    int64_t wrong;    /* elements and rows of the checksum outside their bound, each time one is looked at */
     int64_t row, col; /* the worst one; col is -1 for a row of the checksum */
     double got, want; /* its value and the reference */
 } tess_check;

@@ -13,9 +13,15 @@
 static tess_status check_all(verdict *v, sentence *why) {
     oracle *o = NULL;
     TRY(verify_make_oracle(&o, why));
-    verify_by_oracle(v, o, 0, v->C->rows, 0, v->C->cols);
+    verify_by_oracle(v, o, (lines){.count = v->C->rows}, (lines){.count = v->C->cols});
     memory_free(o);
     return TESS_OK;
+}
+
+/* ‖C − ref‖ / ‖ref‖, where either norm alone may be too large for a number. */
+static double relative_error(const verdict *v) {
+    if (!(v->error.largest > 0)) return 0;
+    return v->error.largest / v->want.largest * sqrt(v->error.sum / v->want.sum);
 }
 
 /* Refuses what cannot be read. */
@@ -84,7 +90,7 @@ tess_status tess_check_gemm(double alpha, const tess_matrix *A, const tess_matri
     int small = method == TESS_CHECK_ORACLE || (method != TESS_CHECK_CHECKSUM && work <= oracle_limit);
     check->method = small ? TESS_CHECK_ORACLE : TESS_CHECK_CHECKSUM;
     if (C->rows > 0 && C->cols > 0) TRY(small ? check_all(&v, why) : verify_by_checksum(&v, seed, why));
-    if (v.square_error > 0) check->rel_error = sqrt(v.square_error / v.square_want);
+    check->rel_error = relative_error(&v);
     check->passed = check->wrong == 0;
     return TESS_OK;
 }

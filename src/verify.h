@@ -2,7 +2,36 @@
 #ifndef VERIFY_H
 #define VERIFY_H
 
+#include <math.h>
+
 #include "matrix.h"
+
+/* A Euclidean norm that grows: largest·√sum. Squares are taken of shares of the largest, so that they neither overflow
+ * nor underflow. */
+typedef struct norm {
+    double largest, sum;
+} norm;
+
+static inline void norm_add(norm *n, double magnitude) {
+    if (magnitude > n->largest) {
+        double share = n->largest / magnitude;
+        n->sum = 1 + n->sum * share * share;
+        n->largest = magnitude;
+    } else if (n->largest > 0) {
+        double share = magnitude == n->largest ? 1 : magnitude / n->largest; /* infinities are alike */
+        n->sum += share * share;
+    }
+}
+
+static inline double norm_of(norm n) {
+    return n.largest * sqrt(n.sum);
+}
+
+/* Rows or columns: `count` of them from `first` on, or those of a list. */
+typedef struct lines {
+    int64_t first, count;
+    const int64_t *list; /* NULL: neighbours */
+} lines;
 
 /* A check under way: the product, what the bound allows, and what has been found so far. alpha is 0 where k
  * is 0, so that one test tells whether A and B are read. */
@@ -14,7 +43,7 @@ typedef struct verdict {
     double out_error;   /* u_out */
     double underflow;   /* what results too small for their type may lose */
     double acc_largest, out_largest;
-    double square_error, square_want; /* Σ|C − ref|², Σ|ref|² */
+    norm error, want; /* ‖C − ref‖, ‖ref‖ */
     int64_t seen;
     tess_check *check;
 } verdict;
@@ -28,11 +57,11 @@ void verify_record(verdict *v, int64_t row, int64_t col, double got, double want
 typedef struct oracle oracle;
 tess_status verify_make_oracle(oracle **o, sentence *why);
 
-/* Every element of rows [row, row+rows) × columns [col, col+cols). */
-void verify_by_oracle(verdict *v, oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols);
+/* Every element of these rows and columns. */
+void verify_by_oracle(verdict *v, oracle *o, lines rows, lines cols);
 /* Whether the checksum sees every wrong element: it takes integers throughout, and a C that holds the sums unrounded. */
 int verify_can_be_exact(const verdict *v);
-/* Every row by a random vector, and some elements. */
+/* Every row by a random vector, what that cannot decide by the oracle, and some elements. */
 tess_status verify_by_checksum(verdict *v, uint64_t seed, sentence *why);
 
 #endif

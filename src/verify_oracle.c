@@ -2,7 +2,6 @@
  * shares nothing with the kernels it judges. Comparisons are written so that NaN fails. */
 #include "verify.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "memory.h"
@@ -21,11 +20,39 @@ void verify_record(verdict *v, int64_t row, int64_t col, double got, double want
     }
 }
 
+/* Takes an element into rel_error and max_error. A wrong one that has no distance from what it should be makes both
+ * infinite; a right one, such as a sum that may overflow, is left out. */
+static void measure(verdict *v, double got, double want, double scale, int right) {
+    double error = fabs(got - want), *most = &v->check->max_error;
+    if (isfinite(got) && isfinite(want)) {
+        norm_add(&v->error, error);
+        norm_add(&v->want, fabs(want));
+        if (scale > 0 && error / scale > *most) *most = error / scale;
+    } else if (!right) {
+        norm_add(&v->error, (double)INFINITY);
+        *most = (double)INFINITY;
+    }
+}
+
+/* Whether the oracle's own sum overflowed: what it wants is not finite, but everything it was made of is. Only f64 can. */
+static int has_overflowed(const verdict *v, int64_t row, int64_t col, double want) {
+    if (isfinite(want) || v->acc_largest < numeric_largest(TESS_F64)) return 0;
+    if (!isfinite(v->alpha) || !isfinite(v->beta)) return 0;
+    if (v->beta != 0 && !isfinite(numeric_load(v->C0->type, matrix_at(v->C0, row, col)))) return 0;
+    for (int64_t p = 0; p < v->A->cols; p++)
+        if (!isfinite(numeric_load(v->A->type, matrix_at(v->A, row, p))) ||
+            !isfinite(numeric_load(v->B->type, matrix_at(v->B, p, col))))
+            return 0;
+    return 1;
+}
+
 void verify_element(verdict *v, int64_t row, int64_t col, double got, double want, double scale) {
     double error = fabs(got - want);
     double allowed = v->exact ? 0 : v->sum_error * scale + v->out_error * fabs(want) + v->underflow;
     int right;
-    if (isnan(want))
+    if (has_overflowed(v, row, col, want))
+        right = 1; /* by another order of the sums it may be anything */
+    else if (isnan(want))
         right = isnan(got);
     else if (v->exact || isinf(want))
         right = got == want;
@@ -36,11 +63,7 @@ void verify_element(verdict *v, int64_t row, int64_t col, double got, double wan
     else
         right = isinf(got) && (got > 0) == (want > 0) &&
                 fabs(want) * (1 + v->out_error) + allowed >= v->out_largest;
-    if (isfinite(want) && isfinite(got)) {
-        v->square_error += error * error;
-        v->square_want += want * want;
-        if (scale > 0 && error / scale > v->check->max_error) v->check->max_error = error / scale;
-    }
+    measure(v, got, want, scale, right);
     verify_record(v, row, col, got, want, right,
                   allowed > 0 ? error / allowed
                   : error > 0 ? (double)INFINITY
@@ -141,15 +164,26 @@ __attribute__((target("avx2,fma"))) static void add_piece_wide(oracle *o, tess_t
 #define WIDE           0
 #endif
 
+static int64_t line_at(lines all, int64_t i) {
+    return all.list ? all.list[i] : all.first + i;
+}
+
+/* At most `most` of them, from the `from`th on. */
+static lines some_lines(lines all, int64_t from, int64_t most) {
+    int64_t left = all.count - from;
+    return (lines){all.first + from, left < most ? left : most, all.list ? all.list + from : NULL};
+}
+
 /* Judges one row, whose sums are complete. */
-static void judge_row(verdict *v, int64_t row, int64_t col, int64_t cols, const oracle *o, int64_t at) {
-    for (int64_t j = 0; j < cols; j++) {
-        double got = numeric_load(v->C->type, matrix_at(v->C, row, col + j));
-        double before = v->beta == 0 ? 0 : numeric_load(v->C0->type, matrix_at(v->C0, row, col + j));
+static void judge_row(verdict *v, int64_t row, lines cols, const oracle *o, int64_t at) {
+    for (int64_t j = 0; j < cols.count; j++) {
+        int64_t col = line_at(cols, j);
+        double got = numeric_load(v->C->type, matrix_at(v->C, row, col));
+        double before = v->beta == 0 ? 0 : numeric_load(v->C0->type, matrix_at(v->C0, row, col));
         if (numeric_is_integer(v->C->type)) {
             uint32_t want = (uint32_t)(int64_t)v->alpha * o->wrapped[at][j] +
                             (uint32_t)(int64_t)v->beta * (uint32_t)(int64_t)before;
-            verify_element(v, row, col + j, got, (int32_t)want, 0);
+            verify_element(v, row, col, got, (int32_t)want, 0);
             continue;
         }
         double sum = o->sum[at][j];
@@ -165,38 +199,47 @@ static void judge_row(verdict *v, int64_t row, int64_t col, int64_t cols, const 
             numeric_store(v->C->type, &rounded, want);
             want = numeric_load(v->C->type, &rounded);
         }
-        verify_element(v, row, col + j, got, want, scale);
+        verify_element(v, row, col, got, want, scale);
     }
 }
 
+/* Some columns of a row, converted. */
+static void load_row(const tess_matrix *M, int64_t row, lines cols, double *to) {
+    if (!cols.list)
+        numeric_load_line(M->type, matrix_at(M, row, cols.first), M->col_stride, cols.count, to);
+    else
+        for (int64_t j = 0; j < cols.count; j++)
+            to[j] = numeric_load(M->type, matrix_at(M, row, cols.list[j]));
+}
+
 /* A piece of A or B, converted. */
-static void load_piece(const tess_matrix *M, int64_t row, int64_t rows, int64_t col, int64_t cols, double *to,
-                       uint32_t *wrapped, int64_t pitch) {
-    for (int64_t i = 0; i < rows; i++) {
-        numeric_load_line(M->type, matrix_at(M, row + i, col), M->col_stride, cols, to + i * pitch);
+static void load_piece(const tess_matrix *M, lines rows, lines cols, double *to, uint32_t *wrapped,
+                       int64_t pitch) {
+    for (int64_t i = 0; i < rows.count; i++) {
+        load_row(M, line_at(rows, i), cols, to + i * pitch);
         if (numeric_is_integer(M->type))
-            for (int64_t j = 0; j < cols; j++) wrapped[i * pitch + j] = (uint32_t)(int64_t)to[i * pitch + j];
+            for (int64_t j = 0; j < cols.count; j++)
+                wrapped[i * pitch + j] = (uint32_t)(int64_t)to[i * pitch + j];
     }
 }
 
 /* At most ROWS rows and COLS columns. */
-static void judge_block(verdict *v, oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols) {
-    memset(o->sum, 0, (size_t)rows * sizeof o->sum[0]);
-    memset(o->low, 0, (size_t)rows * sizeof o->low[0]);
-    memset(o->scale, 0, (size_t)rows * sizeof o->scale[0]);
-    memset(o->wrapped, 0, (size_t)rows * sizeof o->wrapped[0]);
+static void judge_block(verdict *v, oracle *o, lines rows, lines cols) {
+    memset(o->sum, 0, (size_t)rows.count * sizeof o->sum[0]);
+    memset(o->low, 0, (size_t)rows.count * sizeof o->low[0]);
+    memset(o->scale, 0, (size_t)rows.count * sizeof o->scale[0]);
+    memset(o->wrapped, 0, (size_t)rows.count * sizeof o->wrapped[0]);
     for (int64_t p = 0; p < v->A->cols && v->alpha != 0; p += DEPTH) {
-        int64_t depth = v->A->cols - p < DEPTH ? v->A->cols - p : DEPTH;
-        load_piece(v->A, row, rows, p, depth, o->a[0], o->wrapped_a[0], DEPTH);
-        load_piece(v->B, p, depth, col, cols, o->b[0], o->wrapped_b[0], COLS);
-        (WIDE ? add_piece_wide : add_piece)(o, v->A->type, rows, cols, depth);
+        lines depth = some_lines((lines){.count = v->A->cols}, p, DEPTH);
+        load_piece(v->A, rows, depth, o->a[0], o->wrapped_a[0], DEPTH);
+        load_piece(v->B, depth, cols, o->b[0], o->wrapped_b[0], COLS);
+        (WIDE ? add_piece_wide : add_piece)(o, v->A->type, rows.count, cols.count, depth.count);
     }
-    for (int64_t i = 0; i < rows; i++) judge_row(v, row + i, col, cols, o, i);
+    for (int64_t i = 0; i < rows.count; i++) judge_row(v, line_at(rows, i), cols, o, i);
 }
 
-void verify_by_oracle(verdict *v, oracle *o, int64_t row, int64_t rows, int64_t col, int64_t cols) {
-    for (int64_t i = 0; i < rows; i += ROWS)
-        for (int64_t j = 0; j < cols; j += COLS)
-            judge_block(v, o, row + i, rows - i < ROWS ? rows - i : ROWS, col + j,
-                        cols - j < COLS ? cols - j : COLS);
+void verify_by_oracle(verdict *v, oracle *o, lines rows, lines cols) {
+    for (int64_t i = 0; i < rows.count; i += ROWS)
+        for (int64_t j = 0; j < cols.count; j += COLS)
+            judge_block(v, o, some_lines(rows, i, ROWS), some_lines(cols, j, COLS));
 }
