@@ -191,6 +191,25 @@ TEST(cpu_small_transposed_b_is_turned) {
     tess_close(ctx);
 }
 
+/* On Arm a tiny C is computed from A and B as they lie, however long k is and however they lie; and so are few rows of a short
+ * k, however large B is. */
+TEST(cpu_tiny_results_pack_nothing) {
+    tess_context *ctx = NULL;
+    if (!CPU_IS_ARM) {
+        harness_skip("measured on Arm alone");
+        return;
+    }
+    if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
+    for (int in_columns = 0; in_columns < 2; in_columns++) {
+        check_in_place(ctx, (const int64_t[]){2, 2, 100000}, in_columns, 1);
+        check_in_place(ctx, (const int64_t[]){8, 8, 100000}, in_columns, 1);
+    }
+    check_in_place(ctx, (const int64_t[]){32, 32, 20000}, 1, 0);
+    check_in_place(ctx, (const int64_t[]){4, 50000, 64}, 0, 1);
+    check_in_place(ctx, (const int64_t[]){4, 50000, 200}, 0, 0);
+    tess_close(ctx);
+}
+
 TEST(cpu_small_products_wait_for_nobody) {
     tess_context *ctx = NULL;
     if (!CHECK_STATUS(tess_open(&ctx, "cpu"), TESS_OK, NULL)) return;
