@@ -73,10 +73,24 @@ static void open_context(void) {
     }
 }
 
+/* Whether lines of neighbours in memory are rows of an argument after its transposition. */
+static bool is_in_rows(const product *p, tess_trans trans) {
+    return (p->layout == TESS_ROW_MAJOR) == (trans == TESS_NO_TRANS);
+}
+
 /* The view of an argument that is rows×cols after its transposition. */
 static tess_matrix view(const product *p, tess_trans trans, int64_t rows, int64_t cols, int64_t ld) {
-    bool along_rows = (p->layout == TESS_ROW_MAJOR) == (trans == TESS_NO_TRANS);
-    return tess_view_strided(p->type, rows, cols, NULL, along_rows ? ld : 1, along_rows ? 1 : ld);
+    bool in_rows = is_in_rows(p, trans);
+    return tess_view_strided(p->type, rows, cols, NULL, in_rows ? ld : 1, in_rows ? 1 : ld);
+}
+
+/* The same as lines. */
+typedef struct lines {
+    int64_t count, length;
+} lines;
+
+static lines lines_of(const product *p, tess_trans trans, int64_t rows, int64_t cols) {
+    return is_in_rows(p, trans) ? (lines){rows, cols} : (lines){cols, rows};
 }
 
 static bool is_same(const product *x, const product *y) {
@@ -133,16 +147,6 @@ static kept_plan *plan_for(const product *p) {
 
 static int64_t at_least_1(int64_t value) {
     return value > 1 ? value : 1;
-}
-
-/* A matrix as BLAS stores it: lines of neighbours. */
-typedef struct lines {
-    int64_t count, length;
-} lines;
-
-static lines lines_of(const product *p, tess_trans trans, int64_t rows, int64_t cols) {
-    bool along_rows = (p->layout == TESS_ROW_MAJOR) == (trans == TESS_NO_TRANS);
-    return along_rows ? (lines){rows, cols} : (lines){cols, rows};
 }
 
 static void copy_lines(const product *p, lines l, void *to, int64_t to_ld, const void *from,
@@ -259,17 +263,14 @@ static void call(const product *p, double alpha, const void *a, const void *b, d
 
 /* The number of the first argument that is wrong, as Fortran counts them; 0: none is. */
 static int first_wrong(const product *p) {
-    bool by_rows = p->layout == TESS_ROW_MAJOR;
-    int64_t a_least = by_rows == (p->trans_a == TESS_NO_TRANS) ? p->k : p->m,
-            b_least = by_rows == (p->trans_b == TESS_NO_TRANS) ? p->n : p->k, c_least = by_rows ? p->n : p->m;
     if (!p->trans_a) return 1;
     if (!p->trans_b) return 2;
     if (p->m < 0) return 3;
     if (p->n < 0) return 4;
     if (p->k < 0) return 5;
-    if (p->lda < at_least_1(a_least)) return 8;
-    if (p->ldb < at_least_1(b_least)) return 10;
-    if (p->ldc < at_least_1(c_least)) return 13;
+    if (p->lda < at_least_1(lines_of(p, p->trans_a, p->m, p->k).length)) return 8;
+    if (p->ldb < at_least_1(lines_of(p, p->trans_b, p->k, p->n).length)) return 10;
+    if (p->ldc < at_least_1(lines_of(p, TESS_NO_TRANS, p->m, p->n).length)) return 13;
     return 0;
 }
 

@@ -201,9 +201,10 @@ static bool run_case(const request *r, const tess_kernel_info *kernel, const pro
         sum->cases++;
         sum->not_run = status == TESS_ERROR_KERNEL || status == TESS_ERROR_MEMORY;
         if (sum->not_run) /* which tells nothing of its products */
-            say_error("%s cannot be run: %s", kernel->name, why), sum->failed++;
-        else if (!right && sum->failed++ < DESCRIBED)
+            say_error("%s cannot be run: %s", kernel->name, why);
+        else if (!right && sum->failed < DESCRIBED)
             print_replay(r, kernel, spec, why);
+        sum->failed += !right;
     }
     tess_free_plan(plan);
     problem_free(&p);

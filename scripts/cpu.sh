@@ -14,12 +14,11 @@ set -u
 
 out=${1-}
 case $out in
--*)
-    sed -n '2,/^$/s/^# \{0,1\}//p' "$0" | sed '/^set /,$d'
-    [ "$out" = -h ] || [ "$out" = --help ] || exit 2
-    exit 0 ;;
+-h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+-*) echo "cpu.sh: '$out' is no option; sh scripts/cpu.sh --help" >&2; exit 2 ;;
+'' | /*) ;;
+*) out=$PWD/$out ;;
 esac
-case $out in '' | /*) ;; *) out=$PWD/$out ;; esac
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}
 tessera=$build/tessera

@@ -284,3 +284,23 @@ TEST(split_workspace_has_room_for_pieces) {
           (long long)(memory + split_workspace(&run, NULL) - (char *)s.sums - s.room));
     free(memory);
 }
+
+/* Parts of f32 are counted in 32 bits. */
+TEST(split_refuses_more_lines_than_parts_have) {
+    const int64_t most = INT32_MAX;
+    sentence why = {""};
+    const kernel_row *row = registry_find("gpu", "split_01_fp16x3", &why);
+    if (!CHECK(row, "%s", why.text)) return;
+    for (int which = 0; which < 4; which++) {
+        problem what = {.in = TESS_F32, .out = TESS_F32, .acc = TESS_F32, .k = 1, .a_col = 1, .b_row = 1};
+        what.m = which == 1 ? most + 1 : 1, what.n = which == 2 ? most + 1 : 1;
+        what.batch = (tess_batch){which == 3 ? most + 1 : 1, 0, 0, 0};
+        what.c_row = what.n, what.c_col = 1;
+        int64_t params[REGISTRY_PARAMS];
+        route way;
+        registry_defaults(row, TESS_F32, params);
+        tess_status status = route_of(&what, row, params, NULL, &way, &why);
+        CHECK(status == (which ? TESS_ERROR_KERNEL : TESS_OK), "%d: %s", which, why.text);
+        CHECK(!which || strstr(why.text, "split_01_fp16x3 takes at most 2147483647 of each"), "%s", why.text);
+    }
+}
