@@ -1,6 +1,6 @@
 /* cmd_verify.c: `tessera verify`: runs kernels on many small products and checks every element.
  *
- * Invariant: a case counts as passed only if it ran on random and on exact data and both checks passed; a
+ * Invariant: a case counts as passed only if it ran on every kind of data there is for it and all checks passed; a
  * kernel and type without a single case is no row.
  */
 #include "bench_options.h"
@@ -52,8 +52,12 @@ const args_spec verify_spec = {
     64,
     "Check kernels on awkward shapes, against a reference and bit for bit",
     "Each case runs twice: on random data, where every element must lie within its error bound, and on\n"
-    "integers whose sums are exact, where every bit must be right. C is poisoned with NaN where it must not\n"
-    "be read. A failure prints the command that repeats it.\n"
+    "integers whose sums are exact, where every bit must be right. Some small ones of floating types, and "
+    "those\n"
+    "of --shape, run once more, on NaN, infinities, zeros of both signs and sums too large for f16 or f32: "
+    "each\n"
+    "must become what IEEE 754 says. C is poisoned with NaN where it must not be read. A failure prints the\n"
+    "command that repeats it.\n"
     "Kernels that multiply f32 only as TF32 are allowed to, and the bound then counts that.\n"
     "With --device sim GPU kernels run on the CPU, thread by thread, and every access is checked: races,\n"
     "barriers that not all threads reach, memory out of bounds, misaligned or never written.\n\n"
@@ -176,7 +180,7 @@ static tess_compute compute_for(const request *r, const tess_kernel_info *kernel
     return takes_f32(r, kernel, TESS_COMPUTE_TF32) ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT;
 }
 
-/* One product on both kinds of data. Returns false only if the run cannot go on. */
+/* One product on every kind of data. Returns false only if the run cannot go on. */
 static bool run_case(const request *r, const tess_kernel_info *kernel, const problem_spec *spec, tally *sum) {
     problem p;
     tess_plan *plan = NULL;
@@ -189,7 +193,8 @@ static bool run_case(const request *r, const tess_kernel_info *kernel, const pro
     }
     tess_status status = problem_plan(&p, r->ctx, &choice, &plan);
     bool right = status == TESS_OK && run_data(plan, &p, PROBLEM_RANDOM, &status, sum, why) &&
-                 run_data(plan, &p, PROBLEM_EXACT, &status, sum, why);
+                 run_data(plan, &p, PROBLEM_EXACT, &status, sum, why) &&
+                 run_data(plan, &p, PROBLEM_SPECIAL, &status, sum, why);
     if (status != TESS_OK) snprintf(why, sizeof why, "%s", tess_error(r->ctx));
     if (verify_sim_is_file(kernel)) verify_sim_notes(r->ctx, sum->notes);
     if (interrupt_came()) {

@@ -6,6 +6,7 @@
 #include "problem.h"
 #include "filling.h"
 #include "say.h"
+#include "special.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -188,8 +189,21 @@ static double exact_range(const problem_spec *s) {
     return fmin(range, most);
 }
 
-static tess_status fill_one(tess_matrix M, problem_data data, double exact, uint64_t seed) {
-    if (data == PROBLEM_EXACT) return fill_matrix(M, TESS_FILL_INTEGER, exact, seed);
+/* Which matrix of a product is filled. */
+typedef enum operand_role { ROLE_A, ROLE_B, ROLE_C, ROLES } operand_role;
+
+static tess_status fill_special(tess_matrix M, operand_role role, uint64_t seed) {
+    return role == ROLE_A   ? special_fill_a(M, seed)
+           : role == ROLE_B ? special_fill_b(M, seed)
+                            : special_fill_c(M, seed);
+}
+
+/* One matrix of product i of the batch. */
+static tess_status fill_one(const problem_spec *s, tess_matrix M, problem_data data, operand_role role,
+                            int64_t i) {
+    uint64_t seed = s->seed + ROLES * (uint64_t)i + role;
+    if (data == PROBLEM_SPECIAL) return fill_special(M, role, s->seed + (uint64_t)i);
+    if (data == PROBLEM_EXACT) return fill_matrix(M, TESS_FILL_INTEGER, exact_range(s), seed);
     if (is_integer(M.type)) return fill_matrix(M, TESS_FILL_INTEGER, M.type == TESS_I8 ? 127 : 1000000, seed);
     return fill_matrix(M, TESS_FILL_UNIFORM, 1, seed);
 }
@@ -197,14 +211,13 @@ static tess_status fill_one(tess_matrix M, problem_data data, double exact, uint
 /* One input of every product of the batch. Between its rows lie NaNs: whoever reads those must not get
  * zeros. */
 static unsigned char *make_input(const problem *p, tess_matrix M, int64_t stride, size_t bytes,
-                                 problem_data data, uint64_t seed) {
+                                 problem_data data, operand_role role) {
     unsigned char *memory = allocate(bytes);
     if (memory == NULL) return NULL;
     memset(memory, 0xff, bytes);
     M.data = memory + p->skip_in;
     for (int64_t i = 0; i < p->spec.batch; i++) {
-        tess_matrix one = batch_view(M, stride, i);
-        if (fill_one(one, data, exact_range(&p->spec), seed + 3 * (uint64_t)i) == TESS_OK) continue;
+        if (fill_one(&p->spec, batch_view(M, stride, i), data, role, i) == TESS_OK) continue;
         free(memory);
         return NULL;
     }
@@ -214,9 +227,8 @@ static unsigned char *make_input(const problem *p, tess_matrix M, int64_t stride
 /* Inputs are made once for each kind of data: many kernels may follow on the same product. */
 static bool make_inputs(problem *p, problem_data data) {
     problem_inputs *in = &p->inputs[data];
-    uint64_t seed = p->spec.seed;
-    if (in->a == NULL) in->a = make_input(p, p->A, p->batch.stride_a, whole_a(p), data, seed);
-    if (in->b == NULL) in->b = make_input(p, p->B, p->batch.stride_b, whole_b(p), data, seed + 1);
+    if (in->a == NULL) in->a = make_input(p, p->A, p->batch.stride_a, whole_a(p), data, ROLE_A);
+    if (in->b == NULL) in->b = make_input(p, p->B, p->batch.stride_b, whole_b(p), data, ROLE_B);
     if (in->a == NULL || in->b == NULL) return false;
     p->A.data = in->a + p->skip_in;
     p->B.data = in->b + p->skip_in;
@@ -224,8 +236,8 @@ static bool make_inputs(problem *p, problem_data data) {
 }
 
 /* beta = 0 must not read C: NaN shows it if somebody does. Integers have no NaN; the guard byte stays. */
-static tess_status fill_result(tess_matrix C, const problem_spec *s, problem_data data, uint64_t seed) {
-    if (s->beta != 0) return fill_one(C, data, exact_range(s), seed);
+static tess_status fill_result(tess_matrix C, const problem_spec *s, problem_data data, int64_t i) {
+    if (s->beta != 0) return fill_one(s, C, data, ROLE_C, i);
     return is_integer(C.type) ? TESS_OK : fill_matrix(C, TESS_FILL_VALUE, (double)NAN, 0);
 }
 
@@ -237,7 +249,7 @@ static bool make_result(problem *p, problem_data data) {
     memset(p->c0, GUARD_BYTE, whole_c(p));
     for (int64_t i = 0; i < s->batch; i++) {
         tess_matrix one = batch_view(p->C0, p->batch.stride_c, i);
-        if (fill_result(one, s, data, s->seed + 3 * (uint64_t)i + 2) != TESS_OK) return false;
+        if (fill_result(one, s, data, i) != TESS_OK) return false;
     }
     p->filled = (int)data;
     return true;
@@ -256,7 +268,18 @@ static tess_status copy_from_device(problem *p) {
     return p->ctx == NULL ? TESS_OK : tess_copy(p->ctx, p->c, p->device_c, whole_c(p));
 }
 
+static bool is_for_special(double scalar) {
+    return scalar == floor(scalar) && fabs(scalar) <= SPECIAL_LARGEST_SCALAR;
+}
+
+/* Small, because every element is checked by the oracle and special data are filled one by one. */
+static bool has_special(const problem_spec *s) {
+    return s->special && !is_integer(s->types.in) && is_for_special(s->alpha) && is_for_special(s->beta) &&
+           s->k <= SPECIAL_LARGEST_K && problem_flops(s) <= 0x1p23;
+}
+
 bool problem_has_data(const problem_spec *s, problem_data data) {
+    if (data == PROBLEM_SPECIAL) return has_special(s);
     return data != PROBLEM_EXACT || exact_range(s) >= 1;
 }
 
@@ -294,11 +317,12 @@ static void keep_worst(tess_check *worst, const tess_check *one) {
 
 static void describe_failure(const tess_check *check, problem_data data, int64_t product,
                              char why[PROBLEM_SENTENCE]) {
+    static const char *const names[PROBLEM_DATA_KINDS] =
+        {[PROBLEM_RANDOM] = "random", [PROBLEM_EXACT] = "exact", [PROBLEM_SPECIAL] = "special"};
     snprintf(why, PROBLEM_SENTENCE,
              "%" PRId64 " wrong with %s data; the worst in product %" PRId64 " at row %" PRId64
              ", column %" PRId64 ": got %.9g, want %.9g",
-             check->wrong, data == PROBLEM_EXACT ? "exact" : "random", product, check->row, check->col,
-             check->got, check->want);
+             check->wrong, names[data], product, check->row, check->col, check->got, check->want);
 }
 
 /* A compute mode is a permission to round inputs, which the library's bound does not count. Twice the
@@ -313,7 +337,7 @@ static void allow_rounded_inputs(const problem_spec *s, tess_check *check) {
 static bool check_products(const problem *p, problem_data data, tess_check *worst,
                            char why[PROBLEM_SENTENCE]) {
     const problem_spec *s = &p->spec;
-    tess_check_method method = data == PROBLEM_EXACT ? TESS_CHECK_EXACT : TESS_CHECK_AUTO;
+    tess_check_method method = data == PROBLEM_RANDOM ? TESS_CHECK_AUTO : TESS_CHECK_EXACT;
     for (int64_t i = 0; i < s->batch; i++) {
         tess_matrix A = batch_view(p->A, p->batch.stride_a, i), B = batch_view(p->B, p->batch.stride_b, i);
         tess_matrix C = batch_view(p->C, p->batch.stride_c, i), C0 = batch_view(p->C0, p->batch.stride_c, i);

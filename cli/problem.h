@@ -39,14 +39,16 @@ typedef struct problem_spec {
     int64_t
         misalign; /* elements between an address that is a multiple of 64 bytes and the first of each matrix */
     double alpha, beta;
+    bool special; /* whether verify runs it on special data too, where those exist */
     uint64_t seed;
 } problem_spec;
 
 typedef enum problem_data {
     PROBLEM_RANDOM, /* uniform in [-1, 1); integers over most of their range */
-    PROBLEM_EXACT   /* integers small enough that every sum is exact */
+    PROBLEM_EXACT,  /* integers small enough that every sum is exact */
+    PROBLEM_SPECIAL /* NaN, infinities, zeros, and sums too large for their type */
 } problem_data;
-enum { PROBLEM_DATA_KINDS = 2, PROBLEM_EMPTY = -1, PROBLEM_SENTENCE = 1024 };
+enum { PROBLEM_DATA_KINDS = 3, PROBLEM_EMPTY = -1, PROBLEM_SENTENCE = 1024 };
 
 /* A and B of one kind of data; NULL until they are asked for. */
 typedef struct problem_inputs {
@@ -75,7 +77,8 @@ typedef struct problem {
 bool problem_open(problem *p, const problem_spec *spec, tess_context *ctx);
 void problem_free(problem *p);
 
-/* Whether this kind of data exists for the product: exact sums need a range. */
+/* Whether this kind of data exists for the product: exact sums need a range; special data are for small products of floating
+ * types, if they were asked for. */
 bool problem_has_data(const problem_spec *spec, problem_data data);
 /* Fills A, B and C, which is poison if beta is 0. On failure *why is a sentence. */
 bool problem_fill(problem *p, problem_data data, char why[PROBLEM_SENTENCE]);

@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/sim.sh [BUILD]: the simulator through the command: each pitfall in examples/pitfalls/ is named, the ladder's
-# results are those of the card whose hashes are kept, and the speed stays within its bounds.
+# tests/sim.sh [BUILD]: the simulator through the command: each pitfall in examples/pitfalls/ is named, kernels that are wrong
+# only on NaN, infinities or sums that overflow are found out, the ladder's results are those of the card whose hashes are
+# kept, and the speed stays within its bounds.
 set -u
 cd "$(dirname "$0")/.." || exit
 . tests/lib.sh
@@ -31,6 +32,20 @@ pitfall() {
     else pass; fi
 }
 
+# broken KERNEL TYPE CHANGE TEXT: a kernel that is changed in one place is found out by special data, and by those alone; the
+# sentence has the text, and the command that it ends with finds it again.
+broken() {
+    sed "$3" "kernels/$1.cu" >"$work/$1.cu"
+    "$tessera" verify --device sim --file "$work/$1.cu" --type "$2" --shape 17x9x33 >"$work/out" 2>"$work/said"
+    try "$1 in $2 with $3 is found out" test $? = 1
+    try "$1 in $2 with $3: what is wrong is said" grep -q "wrong with special data.*$4" "$work/said"
+    if grep -q 'wrong with \(random\|exact\)' "$work/said"; then fail "$1 in $2 with $3: other data tell it too"; else pass; fi
+    again=$(sed -n 's/^  repeat it with: tessera //p' "$work/said" | head -n 1)
+    # shellcheck disable=SC2086
+    "$tessera" $again >"$work/out" 2>"$work/said"
+    try "$1 in $2 with $3 is found out again: $again" grep -q "wrong with special data" "$work/said"
+}
+
 # line FILE TEXT: the number of the line that has the text.
 line() { grep -n -F "$2" "examples/pitfalls/$1.cu" | head -n 1 | cut -d : -f 1; }
 
@@ -53,6 +68,15 @@ if "$tessera" verify 1 --device sim:checked --shape 2x2x2 --type f32 >/dev/null 
     "$tessera" verify --device sim --file "$work/simt_02_coalesced.cu" --shape 1x1x1 --layout nn >"$work/out" 2>"$work/said"
     try "an error in the smallest product is one" test $? = 1
     try "an error in the smallest product is named" grep -q 'simt_02_coalesced.cu:' "$work/said"
+    # Kernels that only special data tell from right ones.
+    store='s/store(&g, row, col, \(sum[^)]*\))/store(\&g, row, col, '
+    broken simt_02_coalesced f32 's/sum = FMA(LOAD(a/if (LOAD(a[k]) != 0) &/' 'want nan'
+    broken simt_02_coalesced f64 "$store\\1 != \\1 ? 0 : \\1)/" 'want nan'
+    broken simt_02_coalesced f32 "$store\\1 + 0 * \\1)/" 'got nan, want'
+    broken simt_02_coalesced f32 "$store\\1 < -3e38f ? -\\1 : \\1)/" 'inf, want'
+    broken simt_02_coalesced f32 "$store\\1 > 3e38f ? 3e38f : \\1)/" 'want inf'
+    broken simt_09_tile2d f16 "$store\\1 > 65504 \\&\\& \\1 < 1e30f ? 65504 : \\1)/" 'got 65504, want inf'
+    broken simt_09_tile2d bf16 "$store\\1 > 1e30f ? 0.0f : \\1)/" 'got 0, want inf'
 else
     skip "pitfalls: no traced modules here (gcc makes them)"
 fi
