@@ -8,6 +8,7 @@
 #include "say.h"
 #include "sizes.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,27 +73,81 @@ static const char *stem(const char *name) {
     return after != NULL ? after + 1 : name;
 }
 
-static bool is_near(const char *pattern, const char *name) {
-    if (strlen(pattern) > 1 && strcasestr(name, pattern) != NULL) return true;
-    return nearest_name(stem(pattern), (const char *const[]){stem(name)}, 1) >= 0;
+enum { NAMED_MOST = 4, NOT_NEAR = 1000 };
+
+/* How far two words are apart; NOT_NEAR if more than a letter in four differs, which is no misspelling. */
+static size_t distance_of(const char *word, const char *name) {
+    size_t length = strlen(word), distance = nearest_distance(word, name);
+    return length >= 3 && distance <= (length < 8 ? 1 : length / 4) ? distance : NOT_NEAR;
 }
 
-/* Names the kernels somebody may have meant. */
+/* How far a name is from what somebody wrote: 0 if that is a part of it. The word people remember is a good hint, but a
+ * worse one than all of the name. */
+static size_t distance_to(const char *pattern, const char *name) {
+    if (strlen(pattern) > 1 && strstr(name, pattern) != NULL) return 0;
+    size_t whole = distance_of(pattern, name), word = distance_of(stem(pattern), stem(name)) + 2;
+    return whole < word ? whole : word;
+}
+
+/* The kernels that are nearest to a pattern. */
+typedef struct near_names {
+    size_t distance, count;
+    bool all_begin; /* with the pattern */
+    char names[200];
+} near_names;
+
+static void note_near(near_names *near, const char *pattern, const char *name) {
+    size_t distance = distance_to(pattern, name);
+    if (distance >= NOT_NEAR || distance > near->distance) return;
+    if (distance < near->distance) *near = (near_names){.distance = distance, .all_begin = true};
+    size_t used = strlen(near->names);
+    if (near->count++ < NAMED_MOST)
+        snprintf(near->names + used, sizeof near->names - used, "%s%s", used > 0 ? ", " : "", name);
+    near->all_begin = near->all_begin && strncmp(name, pattern, strlen(pattern)) == 0;
+}
+
+/* Says that nothing matches, and what somebody may have meant: the nearest names; a glob if there are many; the names that
+ * begin as the pattern does, up to its first '_'. */
+static void say_near(const char *asked, const char *family) {
+    char pattern[64] = ""; /* as names are written; nothing longer is near one */
+    for (size_t i = 0; i + 1 < sizeof pattern && asked[i] != '\0'; i++)
+        pattern[i] = (char)tolower((unsigned char)asked[i]);
+    near_names near = {.distance = NOT_NEAR};
+    tess_kernel_info kernel;
+    size_t length = strcspn(pattern, "_"), alike = 0;
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        if (!describe(i, family, &kernel)) continue;
+        note_near(&near, pattern, kernel.name);
+        alike += pattern[length] == '_' && strncmp(pattern, kernel.name, length + 1) == 0;
+    }
+    if (near.count > 0 && (near.count <= NAMED_MOST || near.distance > 0))
+        say_error("no kernel matches '%s'; did you mean %s?", asked, near.names);
+    else if (near.count > 0)
+        say_error("no kernel matches '%s'; did you mean one of '%s%s*'?", asked, near.all_begin ? "" : "*",
+                  pattern);
+    else if (alike > 0)
+        say_error("no kernel matches '%s'; did you mean one of '%.*s_*'?", asked, (int)length, pattern);
+    else
+        say_error("no kernel matches '%s'%s%s; 'tessera list' shows them", asked,
+                  family != NULL ? " of the " : "", family != NULL ? family : "");
+}
+
+static const char *advice_for(const char *family) {
+    return family != NULL && strcmp(family, "cpu") == 0
+               ? "; a GPU's run on --device cuda, or simulated on --device sim"
+               : "";
+}
+
+/* A name of another device's kernel is no misspelling. */
 static void say_no_match(const char *pattern, const char *family) {
-    char near[400] = "";
-    size_t used = 0;
     tess_kernel_info kernel;
     for (int i = 0; i < tess_count_kernels(); i++) {
-        if (!describe(i, family, &kernel) || !is_near(pattern, kernel.name)) continue;
-        int more = snprintf(near + used, sizeof near - used, "%s%s", used > 0 ? ", " : "", kernel.name);
-        if (more < 0 || (size_t)more >= sizeof near - used) break;
-        used += (size_t)more;
+        if (!describe(i, NULL, &kernel) || fnmatch(pattern, kernel.name, 0) != 0) continue;
+        say_error("%s is a kernel of the %s, not of the %s%s", kernel.name, kernel.device, family,
+                  advice_for(family));
+        return;
     }
-    if (used > 0)
-        say_error("no kernel matches '%s'; did you mean %s?", pattern, near);
-    else
-        say_error("no kernel matches '%s'%s%s; 'tessera list' shows them", pattern,
-                  family != NULL ? " of the " : "", family != NULL ? family : "");
+    say_near(pattern, family);
 }
 
 static bool add_pattern(kernels_list *list, const char *family, const char *pattern) {
@@ -113,10 +168,7 @@ static bool add_pattern(kernels_list *list, const char *family, const char *patt
     if (found) return true;
     if (by_number)
         say_error("there is no kernel number %s%s%s; 'tessera list' shows them%s", pattern,
-                  family != NULL ? " of the " : "", family != NULL ? family : "",
-                  family != NULL && strcmp(family, "cpu") == 0
-                      ? "; a GPU's run on --device cuda, or simulated on --device sim"
-                      : "");
+                  family != NULL ? " of the " : "", family != NULL ? family : "", advice_for(family));
     else
         say_no_match(pattern, family);
     return false;

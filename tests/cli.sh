@@ -140,9 +140,9 @@ nothing_matched_is_exit_1() {
     run list --device cpu
     cp out all
     name=$(awk 'NR == 2 { print $2 }' all)
-    refuse 'list: near miss' 'did you mean' 1 list "${name}x"
+    refuse 'list: near miss' "did you mean $name?" 1 list "${name}x"
     refuse 'bench: no such number' 'there is no kernel number 999' 1 bench 999
-    refuse 'verify: no match' 'no kernel matches' 1 verify zzz
+    refuse 'verify: no match' "no kernel matches 'zzz' of the cpu" 1 verify zzz
     refuse 'list: no such device' "there is no kernel of device 'tpu'" 1 list --device tpu
     run list "$name"
     expect_status 'list: one kernel' 0

@@ -50,7 +50,14 @@ number() { awk -F, -v section="$1" -v name="$2" '$1 == section && $2 == name { p
 
 refuse "an unknown GPU" "did you mean 'H200'? Known: Tesla P100, Quadro P4000, GTX 1650" 9 --gpu H2000
 refuse "a GPU far from all" "RTX 3070 Laptop, A100, H100, H200, RTX 4090" 9 --gpu voodoo
-refuse "an unknown kernel" "did you mean" simt_09_tile2
+refuse "an unknown kernel" "did you mean simt_09_tile2d?" simt_09_tile2
+refuse "a kernel with another's number" "did you mean simt_09_tile2d?" simt_08_tile2d
+refuse "letters that are swapped" "did you mean simt_05_shared?" smit_05_shared
+refuse "a word of two names" "did you mean simt_05_shared, mma_02_shared?" shared
+refuse "the beginning of many names" "did you mean one of 'simt*'?" SIMT
+refuse "a part of many names" "did you mean one of '*mma*'?" mma
+refuse "nothing but a family" "did you mean one of 'wgmma_*'?" wgmma_99_foo
+refuse "a word near none" "no kernel matches 'foo' of the gpu; 'tessera list' shows them" foo
 refuse "two shapes" "one product is explained" 9 --size 8 --shape 8x8x8
 refuse "two sizes" "one product" 9 --size 64,128
 refuse "a type that is none" "--type is 'f31'" 9 --type f31
