@@ -73,9 +73,24 @@ static bool read_case(const args *a, explain_case *c) {
     return false;
 }
 
+/* A CPU's kernel has no counters, and no model: what there is to say of it is in the registry. */
+static bool is_of_cpu(const char *word) {
+    tess_kernel_info kernel;
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        if (tess_describe_kernel(i, &kernel) != TESS_OK || strcmp(kernel.device, "cpu") != 0) continue;
+        if (strcmp(kernel.name, word) != 0) continue;
+        say_error("%s is a kernel of the CPU, and only a GPU's can be counted and modelled; 'tessera list "
+                  "--long %s' says what it does",
+                  word, word);
+        return true;
+    }
+    return false;
+}
+
 /* One kernel of the ladder by its name or number. */
 static bool find_one(const char *word, tess_kernel_info *kernel) {
     kernels_list list = {0};
+    if (is_of_cpu(word)) return false;
     bool good = kernels_add(&list, "gpu", word);
     if (good && (list.count != 1 || list.kernels[0].number < 1)) {
         say_error("'%s' is not one kernel of a GPU; 'tessera list --device cuda' shows them", word);

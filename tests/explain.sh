@@ -58,6 +58,8 @@ refuse "the beginning of many names" "did you mean one of 'simt*'?" SIMT
 refuse "a part of many names" "did you mean one of '*mma*'?" mma
 refuse "nothing but a family" "did you mean one of 'wgmma_*'?" wgmma_99_foo
 refuse "a word near none" "no kernel matches 'foo' of the gpu; 'tessera list' shows them" foo
+refuse "a kernel of the CPU" "cpu_03_packed is a kernel of the CPU, and only a GPU's can be counted" cpu_03_packed
+refuse "a comparison with a kernel of the CPU" "'tessera list --long cpu_03_packed' says what it does" 9 --size 64 --against cpu_03_packed
 refuse "two shapes" "one product is explained" 9 --size 8 --shape 8x8x8
 refuse "two sizes" "one product" 9 --size 64,128
 refuse "a type that is none" "--type is 'f31'" 9 --type f31
