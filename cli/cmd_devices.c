@@ -192,6 +192,7 @@ static bool add_devices(table *t, table *at_best, bool measure, tess_device_info
 static void print_details(bool verbose) {
     tess_device_info d;
     tess_gpu_info gpu;
+    devices_print_refusal();
     for (int i = 0; i < tess_count_devices(); i++)
         if (tess_describe_device(i, &d) == TESS_OK && tess_describe_gpu(i, &gpu) == TESS_OK)
             devices_print_gpu(&d, &gpu);

@@ -36,6 +36,7 @@ static void print_devices(void) {
     if (tess_count_devices() == 0) printf("  none: %s\n", tess_error(NULL));
     for (int i = 0; i < tess_count_devices(); i++)
         if (tess_describe_device(i, &d) == TESS_OK) print_device(i, &d);
+    devices_print_refusal();
     devices_print_absence();
 }
 

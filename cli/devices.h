@@ -19,6 +19,8 @@ void devices_print_gpu(const tess_device_info *device, const tess_gpu_info *gpu)
 
 /* Those found, and why the others are not used; `verbose` names every file tried. */
 void devices_print_libraries(bool verbose);
+/* Says why the CPU cannot be opened, if it cannot: by a variable of the environment that is wrong. */
+void devices_print_refusal(void);
 /* Says why there is no GPU, if there is none. */
 void devices_print_absence(void);
 

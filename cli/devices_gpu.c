@@ -173,6 +173,12 @@ void devices_print_libraries(bool verbose) {
     }
 }
 
+void devices_print_refusal(void) {
+    tess_context *ctx = NULL;
+    if (tess_open(&ctx, "cpu") != TESS_OK) printf("  %-12s cannot be opened: %s\n", "cpu", tess_error(NULL));
+    tess_close(ctx);
+}
+
 void devices_print_absence(void) {
     tess_device_info d;
     for (int i = 0; i < tess_count_devices(); i++)

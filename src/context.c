@@ -186,8 +186,8 @@ static tess_status open_context(tess_context **out, const char *name, sentence *
     const device_ops *ops;
     int index = 0;
     const char *instead = NULL;
-    TRY(check_threads(why));
     TRY(find_device(name, asked_by, &ops, &index, &instead, why));
+    TRY(check_threads(why));
 
     tess_context *ctx = memory_alloc_zeroed(sizeof *ctx);
     if (!ctx) return status_fail(why, TESS_ERROR_MEMORY, "no memory for a context (%zu bytes)", sizeof *ctx);

@@ -109,6 +109,9 @@ TEST(context_threads_from_the_environment) {
               "TESSERA_NUM_THREADS=%s: %s, \"%s\"", odd[i], tess_status_name(status), tess_error(NULL));
         tess_close(ctx);
     }
+    tess_context *none = NULL;
+    CHECK(tess_open(&none, "tpu") == TESS_ERROR_DEVICE && strstr(tess_error(NULL), "no device 'tpu'"),
+          "a wrong number of threads hides that there is no device: \"%s\"", tess_error(NULL));
     restore_variable(&own);
     restore_variable(&omp);
 }

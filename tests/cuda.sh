@@ -36,6 +36,14 @@ says 'no GPU' "there is no device 'cuda': the CUDA driver finds no GPU"
 run 0 bench 3 $quick --peer none
 says 'auto takes the cpu' 'on cpu'
 says 'the plan says why' 'no GPU is used: the CUDA driver finds no GPU'
+export TESSERA_NUM_THREADS=many
+for words in devices ''; do
+    # shellcheck disable=SC2086
+    run 0 $words
+    says 'a wrong number of threads is what is wrong with the cpu' "  cpu          cannot be opened: TESSERA_NUM_THREADS is 'many'"
+    says 'a wrong number of threads is not why there is no GPU' "no GPU       there is no device 'cuda': the CUDA driver finds no GPU"
+done
+unset TESSERA_NUM_THREADS
 
 export STANDIN_DEVICES=1 STANDIN_FAULT=cuInit:1:999
 run 1 bench 5 --device cuda $quick --peer none
