@@ -337,8 +337,13 @@ static int read_options(request *r, const args *a) {
     *r = (request){0};
     say_quiet(args_given(a, "quiet"));
     if (!output_open(&r->out, a) || !read_types(r, a) || !read_choice(r, a)) return EXIT_USAGE;
+    if (args_given(a, "file") && !verify_sim_can_read(args_text(a, "file", ""))) return EXIT_CHECK;
     if (!open_device(a, &r->ctx, &r->device)) return EXIT_CHECK;
     verify_sim_open_checked(&r->ctx, &r->device);
+    if (args_given(a, "file") && strcmp(r->device.kernels, "gpu") != 0)
+        return say_usage("--file is a kernel for a GPU, but the device is %s; give --device cuda, or "
+                         "--device sim",
+                         r->device.name);
     r->transfers = args_given(a, "transfers");
     if (r->transfers && !r->device.own_memory)
         return say_usage("--transfers copies matrices to a device and back, but %s computes in host memory",

@@ -7,7 +7,6 @@
 #include "nearest.h"
 #include "say.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,10 +98,10 @@ int main(int argc, char **argv) {
     int status = dispatch(argc, argv);
     say_progress_end();
     /* A full disk shows only when the last bytes are written. */
-    errno = 0;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    int reason = say_flush();
+    if (reason != 0 || ferror(stdout)) {
         say_error("could not write to standard output: %s",
-                  errno != 0 ? strerror(errno) : "an earlier write failed");
+                  reason != 0 ? strerror(reason) : "an earlier write failed");
         if (status == EXIT_FINE) status = EXIT_CHECK;
     }
     return status;

@@ -5,6 +5,7 @@
  */
 #include "say.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +39,17 @@ void say_progress_end(void) {
     line_is_standing = false;
 }
 
+/* What could not be written is given up by the stream, so that a second try has nothing to fail on. */
+int say_flush(void) {
+    static int reason;
+    errno = 0;
+    if (fflush(stdout) != 0 && reason == 0) reason = errno;
+    return reason;
+}
+
 /* Tables go to stdout; both streams are often one terminal, so what was printed before comes out before. */
 __attribute__((format(printf, 1, 0))) static void write_sentence(const char *format, va_list args) {
-    fflush(stdout);
+    say_flush();
     say_progress_end();
     fputs("tessera: ", stderr);
     vfprintf(stderr, format, args);
@@ -83,7 +92,7 @@ void say_progress(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fflush(stdout);
+    say_flush();
     if (overwrite) {
         /* Longer than the usual terminal would wrap, and a wrapped line cannot be erased. */
         fprintf(stderr, "\r\033[K%.78s", text);

@@ -1,4 +1,4 @@
-/* say.h: everything the command writes to stderr, and the question whether a stream wants colour. */
+/* say.h: everything the command writes to stderr, whether stdout could be written, and whether a stream wants colour. */
 #ifndef SAY_H
 #define SAY_H
 
@@ -22,6 +22,10 @@ void say_quiet(bool quiet);
  * Each of the functions above erases it first; say_progress_end erases it for good. */
 void say_progress(const char *format, ...) SAY_FORMAT;
 void say_progress_end(void);
+
+/* Writes out what was printed to stdout. Returns the reason (of errno) why that failed, now or at an earlier call; 0 if it
+ * did not. */
+int say_flush(void);
 
 /* Whether TESSERA_VERBOSE is set to anything but "" or "0". */
 bool say_verbose(void);

@@ -224,7 +224,7 @@ void table_print(table *t, FILE *stream) {
             fputs(i == last ? "\n" : "  ", stream);
         }
     }
-    fflush(stream);
+    if (stream == stdout) say_flush();
 }
 
 void table_print_markdown(const table *t, FILE *stream) {

@@ -2,9 +2,11 @@
 #include "verify_sim.h"
 #include "say.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void verify_sim_open_checked(tess_context **ctx, tess_device_info *device) {
     tess_context *checked;
@@ -36,6 +38,17 @@ void verify_sim_settle(tess_context **ctx, tess_device_info *device, problem_typ
     tess_close(*ctx);
     *ctx = plain;
     tess_device_facts(plain, device);
+}
+
+bool verify_sim_can_read(const char *file) {
+    struct stat facts;
+    FILE *stream = fopen(file, "r");
+    bool regular = stream != NULL && fstat(fileno(stream), &facts) == 0 && S_ISREG(facts.st_mode);
+    if (!regular)
+        say_error("could not read the kernel's file '%s': %s", file,
+                  stream == NULL ? strerror(errno) : "it is no regular file");
+    if (stream != NULL) fclose(stream);
+    return regular;
 }
 
 /* The library takes a name with a '/' as a path. */

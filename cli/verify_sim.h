@@ -13,6 +13,8 @@ void verify_sim_open_checked(tess_context **ctx, tess_device_info *device);
 void verify_sim_settle(tess_context **ctx, tess_device_info *device, problem_types types,
                        const tess_options *options);
 
+/* Whether there is such a file; says why if it cannot be read. */
+bool verify_sim_can_read(const char *file);
 /* Adds the kernel in a file. `path` is room for its name, which the list points to. */
 bool verify_sim_add_file(kernels_list *list, const char *file, char path[1024]);
 bool verify_sim_is_file(const tess_kernel_info *kernel);

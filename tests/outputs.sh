@@ -62,6 +62,14 @@ chmod 600 new.csv
 run 0 'a private file' list --csv new.csv
 try 'a private file stays private' [ "$(ls -l new.csv | cut -c1-10)" = '-rw-------' ]
 run 1 'a full disk' list 3 --csv /dev/full
+if [ -e /dev/full ]; then
+    for words in list 'list --long' 'list --csv -' devices 'devices --md' 'verify 1 --device cpu --type f32 --shape 2x2x2' help; do
+        # shellcheck disable=SC2086
+        "$tessera" $words >/dev/full 2>err
+        try "$words: a full disk is an error" test $? -eq 1
+        says "$words: a full disk is named" 'could not write to standard output: No space left on device'
+    done
+fi
 "$tessera" list >&- 2>err
 says 'standard output is closed' 'could not write to standard output: '
 if grep -q 'Success' err; then fail "closed: $(cat err)"; else pass; fi
@@ -97,7 +105,14 @@ says "a GPU's peer" 'multiplies on a GPU'
 # ---- Files that are checked ----
 
 run 1 'a file that is not there' verify 3 --device sim --file nothing.cu --type f32 --shape 3x3x3
-says 'a file that is not there' 'nothing.cu was not checked'
+says 'a file that is not there' "could not read the kernel's file 'nothing.cu': No such file or directory"
+run 1 'a file that is not there, and a CPU' verify --device cpu --file nothing
+says 'a file that is not there, and a CPU' "could not read the kernel's file 'nothing': No such file or directory"
+run 1 'a directory for a file' verify --device sim --file .
+says 'a directory for a file' "could not read the kernel's file '.': it is no regular file"
+echo 'no kernel' >some.cu
+run 2 'a file and a CPU' verify --device cpu --file some.cu
+says 'a file and a CPU' '--file is a kernel for a GPU, but the device is cpu; give --device cuda, or --device sim'
 TESSERA_KERNEL_DIR=/nowhere "$tessera" verify 1 --device sim --type f32 --shape 3x3x3 >out 2>err
 says 'a wrong directory of kernels' 'TESSERA_KERNEL_DIR says to look there'
 
