@@ -52,12 +52,10 @@ const args_spec verify_spec = {
     64,
     "Check kernels on awkward shapes, against a reference and bit for bit",
     "Each case runs twice: on random data, where every element must lie within its error bound, and on\n"
-    "integers whose sums are exact, where every bit must be right. Some small ones of floating types, and "
-    "those\n"
-    "of --shape, run once more, on NaN, infinities, zeros of both signs and sums too large for f16 or f32: "
-    "each\n"
-    "must become what IEEE 754 says. C is poisoned with NaN where it must not be read. A failure prints the\n"
-    "command that repeats it.\n"
+    "integers whose sums are exact, where every bit must be right. Some small ones of floating types, and\n"
+    "those of --shape, run once more, on NaN, infinities, zeros of both signs and sums too large for f16 or\n"
+    "f32: each must become what IEEE 754 says. C is poisoned with NaN where it must not be read. A failure\n"
+    "prints the command that repeats it.\n"
     "Kernels that multiply f32 only as TF32 are allowed to, and the bound then counts that.\n"
     "With --device sim GPU kernels run on the CPU, thread by thread, and every access is checked: races,\n"
     "barriers that not all threads reach, memory out of bounds, misaligned or never written.\n\n"
