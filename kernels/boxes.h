@@ -13,11 +13,12 @@ typedef struct ALIGNED(8) pair {
 } pair;
 #endif
 
-/* alpha*sum + beta*old for a pair of sums; without `reads`, a constant, there is nothing old. */
-DEVICE void scale_pair(const gemm *g, acc_t *sums, const pair *old, int reads) {
-    UNROLL
-    for (int i = 0; i < 2; i++)
-        sums[i] = reads ? scaled(g, sums[i], (const out_t *)old + i) : TIMES(g->alpha.value, sums[i]);
+/* What becomes of a sum: it is C; alpha*sum is; or alpha*sum + beta*old. A constant wherever it is passed on. */
+typedef enum outcome { AS_IT_IS, SCALED, ADDED } outcome;
+
+DEVICE acc_t result_of(const gemm *g, acc_t sum, const out_t *old, outcome how) {
+    if (how == ADDED) return scaled(g, sum, old);
+    return how == SCALED ? TIMES(g->alpha.value, sum) : sum;
 }
 
 #if defined(TYPE_F16) || defined(TYPE_BF16)
@@ -199,17 +200,16 @@ DEVICE out_t *turned_place(unsigned box, int sum) {
         col = turned_column(lane / 4 + sum / 2 % 2 * 8);
     return (out_t *)__cvta_shared_to_generic(in_box(box, row, col));
 }
-DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
+DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, outcome how) {
     out_t old[BOX_SUMS];
     UNROLL
     for (int i = 0; i < BOX_SUMS; i++)
-        if (reads) old[i] = *turned_place(box, i);
+        if (how == ADDED) old[i] = *turned_place(box, i);
     UNROLL
-    for (int i = 0; i < BOX_SUMS; i++)
-        *turned_place(box, i) = reads ? scaled(g, sums[i], &old[i]) : TIMES(g->alpha.value, sums[i]);
+    for (int i = 0; i < BOX_SUMS; i++) *turned_place(box, i) = result_of(g, sums[i], &old[i], how);
 }
 #else
-DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
+DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, outcome how) {
     int lane = threadIdx.x % 32, group = lane / 4, quad = lane % 4;
     UNROLL
     for (int j = 0; j < BOX_COLS / 8; j++) {
@@ -217,8 +217,12 @@ DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
         for (int half = 0; half < 2; half++) {
             pair old,
                 *there = (pair *)__cvta_shared_to_generic(in_box(box, group + 8 * half, 8 * j + 2 * quad));
-            if (reads) old = *there;
-            scale_pair(g, &sums[4 * j + 2 * half], &old, reads);
+            if (how == ADDED) old = *there;
+            UNROLL
+            for (int i = 0; i < 2; i++) {
+                acc_t *sum = &sums[4 * j + 2 * half + i];
+                *sum = result_of(g, *sum, (const out_t *)&old + i, how);
+            }
 #if !defined(TYPE_F16) && !defined(TYPE_BF16)
             pair result = {{sums[4 * j + 2 * half], sums[4 * j + 2 * half + 1]}};
             *there = result;
@@ -226,7 +230,7 @@ DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
         }
     }
 #if defined(TYPE_F16) || defined(TYPE_BF16)
-    if (reads) __syncwarp();
+    if (how == ADDED) __syncwarp();
     UNROLL
     for (int j = 0; j < BOX_COLS / 16; j++) {
         acc_t *s = &sums[8 * j];
@@ -240,13 +244,14 @@ DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, int reads) {
 }
 #endif
 
-DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], int reads) {
+DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
+    const int reads = how == ADDED;
     UNROLL
     for (int i = 0; i < TILE_BOXES; i++) {
         unsigned box = o->boxes + i % BOXES * BOX;
         place p = place_of_box(o, i);
         await_box(o, box, i, reads);
-        fill_box(&o->all->g, TURNED_SUMS ? box : box + first_row() * LINE, &sums[i * BOX_SUMS], reads);
+        fill_box(&o->all->g, TURNED_SUMS ? box : box + first_row() * LINE, &sums[i * BOX_SUMS], how);
         if (STORE) fence_async();
         team_wait();
         if (!STORE) {
@@ -274,9 +279,11 @@ DEVICE void begin_boxes(const output *o) {
 }
 DEVICE void write_tile(output *o, acc_t sums[TILE_SUMS]) {
     if (o->all->g.beta.value != 0)
-        write_boxes(o, sums, 1);
+        write_boxes(o, sums, ADDED);
+    else if (STORE && o->all->g.alpha.value == 1)
+        write_boxes(o, sums, AS_IT_IS);
     else
-        write_boxes(o, sums, 0);
+        write_boxes(o, sums, SCALED);
 }
 /* Before the block leaves. */
 DEVICE void end_boxes(void) {

@@ -5,7 +5,7 @@
  *   tma_*                  copies of boxes, 128 bytes wide, between a matrix and shared memory; one thread asks
  *   wgmma_*, WGMMA         64×BN sums of four warps += A (64×32 bytes) * B (32 bytes×BN), both in shared memory; WGMMA_HELD
  *                          with A in registers. WGMMA_COLS, if the kernel defines it, instead of BN
- *   send_four              sums to the shared memory of another block of the cluster
+ *   send_four, …           sums to the shared memory of another block of the cluster; read_four, write_four: of this one
  *   tile_of                which tile of C comes at which place in the order
  *
  * A tile in shared memory is lines of 128 bytes, their pieces of 16 swizzled as TMA writes and wgmma reads them: piece
@@ -28,15 +28,30 @@ DEVICE unsigned shared_word(unsigned address) {
  * words: what turns sums into those, wgmma would wait for. */
 #if defined(TYPE_I8_I32)
 #define SUM_IN   "r"
+#define SUM_OUT  "=r"
 #define SUM_TYPE "s32"
 #else
 #define SUM_IN   "f"
+#define SUM_OUT  "=f"
 #define SUM_TYPE "f32"
 #endif
 DEVICE void send_four(unsigned to, const acc_t sums[4], unsigned barrier) {
     asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4." SUM_TYPE
                  " [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
                  SUM_IN(sums[0]), SUM_IN(sums[1]), SUM_IN(sums[2]), SUM_IN(sums[3]), "r"(barrier)
+                 : "memory");
+}
+
+/* Four of this block's shared memory. */
+DEVICE void read_four(acc_t sums[4], unsigned from) {
+    asm volatile("ld.shared.v4." SUM_TYPE " {%0, %1, %2, %3}, [%4];"
+                 : SUM_OUT(sums[0]), SUM_OUT(sums[1]), SUM_OUT(sums[2]), SUM_OUT(sums[3])
+                 : "r"(from)
+                 : "memory");
+}
+DEVICE void write_four(unsigned to, const acc_t sums[4]) {
+    asm volatile("st.shared.v4." SUM_TYPE " [%0], {%1, %2, %3, %4};" ::"r"(to), SUM_IN(sums[0]),
+                 SUM_IN(sums[1]), SUM_IN(sums[2]), SUM_IN(sums[3])
                  : "memory");
 }
 

@@ -1,7 +1,7 @@
 /* wgmma_09_split: blocks of a cluster split k
  * before:  wgmma_07_fitted
  * change:  CK blocks of a cluster have the same tile of C, and a part of k each. Every warp's 16 rows are added up, always in
- *          the same order, and written by one of them, to whose shared memory the others send their sums
+ *          the same pairs, and written by one of them, to whose shared memory the others send their sums
  * why:     a product of few tiles and much k leaves multiprocessors idle: 64×4096×4096 has 64 tiles of 64 by 64, each 64 stages
  *          deep. A second launch that adds up parts would take some 3 us; within a cluster they cross once, by themselves
  * expect:  on an H200 64×4096×4096 in bf16 takes 7.9 to 8.4 us instead of 9.3, 128×128×4096 4.6 instead of 8.8
@@ -147,34 +147,54 @@ typedef struct exchange {
     int rank, owner;
 } exchange;
 
-VECTOR_TYPE(four_sums, acc_t, 4);
+/* Bytes of four sums of every lane. */
+enum { FOUR_SUMS = 32 * 4 * (int)sizeof(acc_t) };
 
-/* Where four sums of a lane lie, of block `rank`: beside its neighbours'. */
-DEVICE unsigned sums_at(const exchange *x, int rank, int piece) {
+/* Where a lane's first four sums lie, of block `rank`: beside its neighbours'. */
+DEVICE unsigned sums_at(const exchange *x, int rank) {
     int place = rank - (rank > x->owner), lane = threadIdx.x % 32;
-    return x->sums + place * WARP_SUMS + (piece * 32 + lane) * 16;
+    return x->sums + place * WARP_SUMS + lane * (FOUR_SUMS / 32);
 }
 
 DEVICE void send(exchange *x, const acc_t sums[BN / 2]) {
-    unsigned here = block_address(x->here, x->owner);
+    unsigned here = block_address(x->here, x->owner), to = block_address(sums_at(x, x->rank), x->owner);
     barrier_wait(x->free, x->parity ^ 1);
     UNROLL
-    for (int i = 0; i < BN / 8; i++)
-        send_four(block_address(sums_at(x, x->rank, i), x->owner), &sums[4 * i], here);
+    for (int i = 0; i < BN / 8; i++) send_four(to + i * FOUR_SUMS, &sums[4 * i], here);
     x->parity ^= 1;
 }
 
+/* What a lane has of the sums of one block is added to what it has of another's, where they lie. */
+DEVICE void add_there(unsigned to, unsigned more) {
+    UNROLL_BY(4)
+    for (int i = 0; i < BN / 8; i++) {
+        acc_t sums[4], others[4];
+        read_four(sums, to + i * FOUR_SUMS);
+        read_four(others, more + i * FOUR_SUMS);
+        UNROLL
+        for (int j = 0; j < 4; j++) sums[j] = PLUS(sums[j], others[j]);
+        write_four(to + i * FOUR_SUMS, sums);
+    }
+}
+
+/* To its own sums a block adds its neighbour's, to those the sum of the next pair, and so on: the same in the end, whichever
+ * block it is. */
 DEVICE void receive(exchange *x, acc_t sums[BN / 2]) {
     int lane = threadIdx.x % 32;
     if (lane == 0) barrier_expect(x->here, (CK - 1) * WARP_SUMS);
-    barrier_wait(x->here, x->parity);
-    for (int rank = 0; rank < CK; rank++) {
-        if (rank == x->owner) continue;
+    barrier_wait_cluster(x->here, x->parity);
+    UNROLL
+    for (int others = 1; others < CK; others *= 2) {
+        const int next = x->owner ^ others; /* next ^ i, for all i below `others`, have not been added yet */
+        for (int by = 1; by < others; by *= 2)
+            for (int i = 0; i < others; i += 2 * by)
+                add_there(sums_at(x, next ^ i), sums_at(x, next ^ (i + by)));
         UNROLL
         for (int i = 0; i < BN / 8; i++) {
-            const four_sums four = *(const four_sums *)__cvta_shared_to_generic(sums_at(x, rank, i));
+            acc_t four[4];
+            read_four(four, sums_at(x, next) + i * FOUR_SUMS);
             UNROLL
-            for (int j = 0; j < 4; j++) sums[4 * i + j] = PLUS(sums[4 * i + j], four.at[j]);
+            for (int j = 0; j < 4; j++) sums[4 * i + j] = PLUS(sums[4 * i + j], four[j]);
         }
     }
     __syncwarp();
