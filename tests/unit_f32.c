@@ -67,6 +67,27 @@ TEST(f32_times_are_near_those_measured) {
     with_h200(look_at_time);
 }
 
+/* Where TF32 is allowed, it is taken where it was faster than f32-strict. Microseconds of that, and of wgmma_08_registers. */
+TEST(f32_as_tf32_only_where_that_is_faster) {
+    static const timed_case sizes[] = {{17, 17, 17, 1, 1.2, 5.4},      {33, 33, 33, 1, 1.3, 5.4},
+                                       {63, 63, 63, 1, 1.4, 5.0},      {64, 64, 64, 1, 1.2, 2.2},
+                                       {65, 65, 65, 1, 1.6, 5.8},      {127, 127, 127, 1, 2.1, 5.3},
+                                       {129, 129, 129, 1, 2.9, 6.2},   {255, 255, 255, 1, 3.3, 6.0},
+                                       {512, 512, 512, 1, 8.2, 4.1},   {2048, 2048, 2048, 1, 341, 43},
+                                       {16, 4096, 4096, 1, 33.8, 22.0}};
+    const cuda_device *self = h200_begin();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const timed_case *t = &sizes[i];
+        choice_cut cut = {.share = 0};
+        problem what = problem_of(t, TESS_COMPUTE_TF32);
+        choice chosen = cuda_choose((const device *)self, &what, &cut);
+        CHECK(chosen.kernel && strncmp(chosen.kernel, t->parts < t->plain ? "wgmma_" : "simt_", 5) == 0,
+              "%lldx%lldx%lld: %s, where multiply-adds took %.1f us and TF32 %.1f", (long long)t->m,
+              (long long)t->n, (long long)t->k, chosen.kernel, t->plain, t->parts);
+    }
+    h200_end();
+}
+
 /* At a short k three bf16 may err more than multiply-adds, on elements of all magnitudes: the kernel is told to do without. */
 TEST(f32_of_short_k_goes_without_three_parts) {
     static const struct {

@@ -458,7 +458,8 @@ STANDIN_TEST(gpu_standin_tf32_kernels_by_order) {
          {512, 512, 512, "ccc", "wgmma_08_registers BM=256 BN=128 ", NULL},
          {512, 512, 512, "rrc", "wgmma_07_fitted BM=128 BN=256 ", "B is copied to columns first"},
          {64, 64, 64, "rrr", "wgmma_08_registers BM=64 BN=64 ", NULL},
-         {63, 63, 63, "rrr", "wgmma_08_registers BM=64 BN=64 ", "A and B are copied to aligned rows first"},
+         {127, 127, 127, "rrr", "wgmma_08_registers BM=", "A and B are copied to aligned rows first"},
+         {33, 33, 33, "rrr", "simt_15_split ", "but it computes in f32"},
          {508, 508, 508, "rrr", "wgmma_08_registers ", "pairs of blocks share tiles"},
          {1536, 1536, 1536, "rrr", "wgmma_08_registers BM=256 BN=128 STAGES=4 GROUP=8 CN=2 ", "saves power"}};
     CHECK_PLANS(cases, TESS_F32, TESS_COMPUTE_TF32);

@@ -83,9 +83,27 @@ static int may_use_tensor_cores(const problem *what) {
     return what->in == TESS_F16 || what->in == TESS_BF16 || what->in == TESS_I8;
 }
 
+/* What the other family must take of the time that one does, for the models are not exact. */
+static const double worth_it = 0.95;
+
+/* f32 that may lose its last bits keeps them where multiply-adds take less time: tensor cores are slow to begin with, and so
+ * are copies for what is not aligned. */
+static choice exact_if_faster(const cuda_device *self, const problem *what, choice tensor, double time,
+                              choice_cut *cut) {
+    choice_cut of_plain = {.share = 0};
+    double plain;
+    if (what->in != TESS_F32) return tensor;
+    choice by_plain = cuda_choose_simt(self, what, &of_plain, &plain);
+    if (plain >= worth_it * time) return tensor;
+    *cut = of_plain;
+    by_plain.reason = "multiply-adds of f32 take less time than tensor cores for so small a product";
+    return by_plain;
+}
+
 static choice choose_tensor(const cuda_device *self, const problem *what, choice_cut *cut) {
-    choice chosen = cuda_choose_hopper(self, what, cut);
-    if (chosen.kernel) return chosen;
+    double time;
+    choice chosen = cuda_choose_hopper(self, what, cut, &time);
+    if (chosen.kernel) return exact_if_faster(self, what, chosen, time, cut);
     if (self->facts->architecture >= 80) {
         int deep = self->facts->gpu.shared_per_block_most >= DEEP_SHARED;
         const tiling *list = deep ? tilings_tensor_deep : tilings_tensor,
@@ -99,9 +117,6 @@ static choice choose_tensor(const cuda_device *self, const problem *what, choice
     return (choice){NULL, NULL, NULL};
 }
 
-/* What parts must take of the time that multiply-adds do, for the models are not exact. */
-static const double worth_splitting = 0.95;
-
 /* By parts on tensor cores, or by multiply-adds. Which tiles those would get is not asked where none would do. */
 static choice choose_f32(const cuda_device *self, const problem *what, choice_cut *cut) {
     choice_cut of_parts = {.share = 0};
@@ -109,7 +124,7 @@ static choice choose_f32(const cuda_device *self, const problem *what, choice_cu
     choice by_parts = cuda_choose_split(self, what, &of_parts, &parts, &plain);
     if (!by_parts.kernel || parts >= plain) {
         choice by_plain = cuda_choose_simt(self, what, cut, &plain);
-        if (!by_parts.kernel || parts >= worth_splitting * plain) return by_plain;
+        if (!by_parts.kernel || parts >= worth_it * plain) return by_plain;
     }
     *cut = of_parts;
     return by_parts;

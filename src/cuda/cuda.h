@@ -122,8 +122,8 @@ static inline double cuda_tiles(const problem *what, int rows, int cols) {
 
 /* ---- choose_hopper.c ---- */
 
-/* kernel NULL: wgmma is not for this card, or this product. */
-choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_cut *cut);
+/* kernel NULL: wgmma is not for this card, or this product. *time: the nanoseconds it takes, copies ahead of it included. */
+choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_cut *cut, double *time);
 
 /* ---- choose_split.c ---- */
 
