@@ -187,7 +187,7 @@ table_small() {
         if (of("batch") > 1) name = of("batch") " of " name
         kernel = of("kernel")
         sub(/^auto:/, "", kernel)
-        printf "| %s%s %s%s | %s | %.2f µs | %.2f µs | %.2f |\n", of("type"), of("compute") == "tf32" ? " as TF32" : "", name,
+        printf "| %s%s %s%s | %s | %.2f µs | %.2f µs | %.2f |\n", of("type"), of("compute") == "tf32" ? ", TF32 allowed" : "", name,
                of("layout") == "nn" ? "" : " " of("layout"), kernel, of("time_ms") * 1000, of("peer_ms") * 1000, of("ratio")
     }'
 }

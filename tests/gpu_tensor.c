@@ -129,14 +129,12 @@ GPU_TEST(gpu_tensor_unaligned_and_large) {
 
 /* ---- f32 with fewer bits ---- */
 
-enum { SIDE = 96 };
-
-/* What a mode makes of a product on random data: the sentence must say `words`, and C must be that of inputs
+/* What a mode makes of a product of that side on random data: the sentence must say `words`, and C must be that of inputs
  * with `bits` significant bits, within the errors of f32. */
 typedef struct mixed {
     tess_compute compute;
     const char *kernel, *words;
-    int bits;
+    int bits, side;
 } mixed;
 
 static float rounded(float value, int bits) {
@@ -148,20 +146,20 @@ static float rounded(float value, int bits) {
 }
 
 static void try_mixed(tess_context *ctx, const mixed *mode) {
-    float *data = test_alloc(3 * SIDE * SIDE * sizeof *data), *a = data, *b = a + SIDE * SIDE,
-          *c = b + SIDE * SIDE;
-    tess_matrix A = tess_view_row_major(TESS_F32, SIDE, SIDE, a, 0),
-                B = tess_view_col_major(TESS_F32, SIDE, SIDE, b, 0),
-                C = tess_view_row_major(TESS_F32, SIDE, SIDE, c, 0);
+    const int side = mode->side, each = side * side;
+    float *data = test_alloc(3 * (size_t)each * sizeof *data), *a = data, *b = a + each, *c = b + each;
+    tess_matrix A = tess_view_row_major(TESS_F32, side, side, a, 0),
+                B = tess_view_col_major(TESS_F32, side, side, b, 0),
+                C = tess_view_row_major(TESS_F32, side, side, c, 0);
     tess_options options = {.kernel = mode->kernel, .compute = mode->compute};
     tess_plan *plan = NULL;
     tess_check check;
-    for (int i = 0; i < 2 * SIDE * SIDE; i++) data[i] = (float)rng_real(test_random());
+    for (int i = 0; i < 2 * each; i++) data[i] = (float)rng_real(test_random());
     if (CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, &options, &plan), TESS_OK, ctx)) {
         CHECK(strstr(tess_plan_sentence(plan), mode->words), "\"%s\" lacks \"%s\"", tess_plan_sentence(plan),
               mode->words);
         CHECK_STATUS(tess_run(plan, 1, &A, &B, 0, &C), TESS_OK, ctx);
-        for (int i = 0; i < 2 * SIDE * SIDE; i++) data[i] = rounded(data[i], mode->bits);
+        for (int i = 0; i < 2 * each; i++) data[i] = rounded(data[i], mode->bits);
         CHECK_STATUS(tess_check_gemm(1, &A, &B, 0, NULL, &C, TESS_CHECK_ORACLE, 1, &check), TESS_OK, NULL);
         CHECK(check.passed, "%s: %lld elements wrong: C(%lld, %lld) is %.9g, want %.9g",
               tess_plan_sentence(plan), (long long)check.wrong, (long long)check.row, (long long)check.col,
@@ -172,16 +170,15 @@ static void try_mixed(tess_context *ctx, const mixed *mode) {
 }
 
 GPU_TEST(gpu_f32_is_rounded_only_where_allowed) {
-    static const mixed modes[] = {
-        {TESS_COMPUTE_DEFAULT, NULL, "simt_", 24},
-        {TESS_COMPUTE_F32_STRICT, NULL, "simt_", 24},
-        {TESS_COMPUTE_BF16, NULL, "A and B are rounded to bf16 first", 8},
-        {TESS_COMPUTE_BF16, "simt_09_tile2d", "A and B are rounded to bf16 first", 8},
-        {TESS_COMPUTE_BF16, "simt_05_shared", "less exact arithmetic was allowed, but it computes in f32",
-         24},
-        {TESS_COMPUTE_TF32, "simt_12_pipelined", "less exact arithmetic was allowed, but it computes in f32",
-         24},
-    };
+    static const char *const exact = "less exact arithmetic was allowed, but it computes in f32",
+                             *const rounds = "A and B are rounded to bf16 first";
+    const mixed modes[] = {{TESS_COMPUTE_DEFAULT, NULL, "simt_", 24, 96},
+                           {TESS_COMPUTE_F32_STRICT, NULL, "simt_", 24, 96},
+                           {TESS_COMPUTE_BF16, NULL, rounds, 8, 320},
+                           {TESS_COMPUTE_BF16, NULL, exact, 24, 32},
+                           {TESS_COMPUTE_BF16, "simt_09_tile2d", rounds, 8, 96},
+                           {TESS_COMPUTE_BF16, "simt_05_shared", exact, 24, 96},
+                           {TESS_COMPUTE_TF32, "simt_12_pipelined", exact, 24, 96}};
     tess_context *ctx = gpu_open();
     if (!ctx) return;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) try_mixed(ctx, &modes[i]);
