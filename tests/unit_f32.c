@@ -39,13 +39,19 @@ static void with_h200(void (*look)(const cuda_device *self, const timed_case *t)
     h200_end();
 }
 
-static void look_at_choice(const cuda_device *self, const timed_case *t) {
+/* The planner takes what was faster: multiply-adds, or tensor cores by kernels of that family. */
+static void expect_faster(const cuda_device *self, const timed_case *t, tess_compute compute,
+                          const char *family) {
     choice_cut cut = {.share = 0};
-    problem what = problem_of(t, TESS_COMPUTE_DEFAULT);
+    problem what = problem_of(t, compute);
     choice chosen = cuda_choose((const device *)self, &what, &cut);
-    CHECK(chosen.kernel && strncmp(chosen.kernel, t->parts < t->plain ? "split_" : "simt_", 5) == 0,
-          "%lldx%lldx%lld: %s, where multiply-adds took %.1f us and parts %.1f", (long long)t->m,
-          (long long)t->n, (long long)t->k, chosen.kernel, t->plain, t->parts);
+    CHECK(chosen.kernel && strncmp(chosen.kernel, t->parts < t->plain ? family : "simt_", 5) == 0,
+          "%lldx%lldx%lld: %s, where multiply-adds took %.1f us and %s %.1f", (long long)t->m,
+          (long long)t->n, (long long)t->k, chosen.kernel, t->plain, family, t->parts);
+}
+
+static void look_at_choice(const cuda_device *self, const timed_case *t) {
+    expect_faster(self, t, TESS_COMPUTE_DEFAULT, "split_");
 }
 
 TEST(f32_takes_parts_where_they_were_faster) {
@@ -76,15 +82,8 @@ TEST(f32_as_tf32_only_where_that_is_faster) {
                                        {512, 512, 512, 1, 8.2, 4.1},   {2048, 2048, 2048, 1, 341, 43},
                                        {16, 4096, 4096, 1, 33.8, 22.0}};
     const cuda_device *self = h200_begin();
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const timed_case *t = &sizes[i];
-        choice_cut cut = {.share = 0};
-        problem what = problem_of(t, TESS_COMPUTE_TF32);
-        choice chosen = cuda_choose((const device *)self, &what, &cut);
-        CHECK(chosen.kernel && strncmp(chosen.kernel, t->parts < t->plain ? "wgmma_" : "simt_", 5) == 0,
-              "%lldx%lldx%lld: %s, where multiply-adds took %.1f us and TF32 %.1f", (long long)t->m,
-              (long long)t->n, (long long)t->k, chosen.kernel, t->plain, t->parts);
-    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        expect_faster(self, &sizes[i], TESS_COMPUTE_TF32, "wgmma_");
     h200_end();
 }
 
