@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../src/plan.h"
+#include "../src/sim/sim.h"
 #include "unit_split_aid.h"
 
 /* Plain numbers; those whose exponents differ too much for f16; and plain ones with an infinity. */
@@ -69,6 +71,68 @@ TEST(split_kept_parts_give_the_same_bits) {
     }
     free(t.c.data), free(t.plain.data);
     split_bench_close(&t.bench);
+}
+
+/* A product without what is kept, then with that of A, of B, or of both. */
+static void try_kept(split_bench *bench, const char *what, const split_matrix *a, const split_matrix *b,
+                     const split_matrix *c, const split_kept kept[2]) {
+    size_t bytes = (size_t)(c->rows * c->cols) * sizeof(float);
+    float *want = test_alloc(bytes);
+    for (int which = 0; which < 4; which++) {
+        bench->kept_a = which & 1 ? &kept[0] : NULL;
+        bench->kept_b = which & 2 ? &kept[1] : NULL;
+        split_multiply(bench, "split_01_fp16x3", 1, a, b, 0, c, 1);
+        if (which == 0) memcpy(want, c->data, bytes);
+        CHECK(memcmp(c->data, want, bytes) == 0, "%s, kept %d: C differs", what, which);
+    }
+    bench->kept_a = bench->kept_b = NULL;
+    free(want);
+}
+
+/* The simulator's product in shares of k, with all that can be kept, is that of the plain sums of integers. */
+static void try_kept_shares(const split_matrix *a, const split_matrix *b, const split_matrix *c,
+                            const split_kept kept[2]) {
+    tess_matrix A = tess_view_strided(TESS_F32, a->rows, a->cols, a->data, a->row, a->col),
+                B = tess_view_strided(TESS_F32, b->rows, b->cols, b->data, b->row, b->col),
+                C = tess_view_strided(TESS_F32, c->rows, c->cols, c->data, c->row, c->col);
+    operands data =
+        {.a = a->data, .b = b->data, .c = c->data, .alpha = 1, .kept_a = &kept[0], .kept_b = &kept[1]};
+    tess_options options = {.kernel = "split_03_mma"};
+    tess_check check = {.passed = 0};
+    device *dev = NULL;
+    plan decided;
+    sentence why = {""};
+    if (!CHECK(sim_device_ops.open(&dev, 0, &why) == TESS_OK, "%s", why.text)) return;
+    CHECK(plan_make(dev, &A, &B, &C, NULL, &options, &decided, &why) == TESS_OK, "%s", why.text);
+    decided.share = 512;
+    CHECK(dev->ops->prepare(dev, &decided, &why) == TESS_OK &&
+              dev->ops->run(dev, &decided, &data, &why) == TESS_OK,
+          "%s", why.text);
+    CHECK(tess_check_gemm(1, &A, &B, 0, NULL, &C, TESS_CHECK_EXACT, 1, &check) == TESS_OK && check.passed,
+          "in shares C(%lld, %lld) is %g, want %g", (long long)check.row, (long long)check.col, check.got,
+          check.want);
+    dev->ops->close(dev);
+}
+
+/* What is kept is of all k, and of the matrix that the caller calls A: products that are cut along k, or turned because C lies
+ * in columns, must not take it for something else. */
+TEST(split_kept_parts_of_products_that_are_cut_or_turned) {
+    enum { M = 10, N = 7, DEPTH = 2100 };
+    split_bench bench = {.slices = 0};
+    split_kept kept[2];
+    split_matrix a = split_matrix_make(M, DEPTH, 0, 0, 1), b = split_matrix_make(DEPTH, N, 0, 0, 1),
+                 rows = split_matrix_make(M, N, 0, 0, 1), columns = split_matrix_make(M, N, 1, 0, 1);
+    for (int64_t i = 0; i < M * DEPTH; i++) a.data[i] = (float)rng_range(test_random(), -9, 9);
+    for (int64_t i = 0; i < N * DEPTH; i++) b.data[i] = (float)rng_range(test_random(), -9, 9);
+    split_keep_matrix(&bench, &a, 1, &kept[0]);
+    split_keep_matrix(&bench, &b, 0, &kept[1]);
+    try_kept(&bench, "turned", &a, &b, &columns, kept);
+    bench.slices = 2;
+    try_kept(&bench, "in slices", &a, &b, &rows, kept);
+    try_kept_shares(&a, &b, &rows, kept);
+    free(a.data), free(b.data), free(rows.data), free(columns.data);
+    free(kept[0].memory), free(kept[1].memory);
+    split_bench_close(&bench);
 }
 
 /* Of a product with room for pieces of tiles (the aid looks): by whichever launch comes before its kernel. */
