@@ -8,6 +8,7 @@
 
 #include "../src/plan.h"
 #include "../src/sim/sim.h"
+#include "../src/slices.h"
 #include "unit_split_aid.h"
 
 /* Plain numbers; those whose exponents differ too much for f16; and plain ones with an infinity. */
@@ -130,6 +131,12 @@ TEST(split_kept_parts_of_products_that_are_cut_or_turned) {
     bench.slices = 2;
     try_kept(&bench, "in slices", &a, &b, &rows, kept);
     try_kept_shares(&a, &b, &rows, kept);
+    problem run =
+        {.in = TESS_F32, .out = TESS_F32, .acc = TESS_F32, .m = M, .n = N, .k = DEPTH, .batch = {1}};
+    int64_t all = slices_workspace(&run, NULL, 2),
+            got = slices_workspace(&run, &(operands){.kept_a = &kept[0], .kept_b = &kept[1]}, 2);
+    CHECK(got == all, "slices, which use nothing that is kept, get %lld bytes of %lld", (long long)got,
+          (long long)all);
     free(a.data), free(b.data), free(rows.data), free(columns.data);
     free(kept[0].memory), free(kept[1].memory);
     split_bench_close(&bench);
