@@ -49,6 +49,21 @@ STANDIN_TEST(gpu_standin_rest_is_told) {
     tess_close(ctx);
 }
 
+/* With other tiles than the planner's the same cut would be anywhere. */
+STANDIN_TEST(gpu_standin_rest_is_for_the_planners_tiles) {
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    tess_matrix A = tess_view_row_major(TESS_F32, shapes[0][0], shapes[0][2], NULL, 0),
+                B = tess_view_row_major(TESS_F32, shapes[0][2], shapes[0][1], NULL, 0),
+                C = tess_view_row_major(TESS_F32, shapes[0][0], shapes[0][1], NULL, 0);
+    tess_plan *plan = NULL;
+    tess_options options = {.compute = TESS_COMPUTE_F32_STRICT, .params = "BK=16"};
+    if (CHECK_STATUS(tess_plan_gemm(ctx, &A, &B, &C, NULL, &options, &plan), TESS_OK, ctx))
+        CHECK(!strstr(tess_plan_sentence(plan), told), "%s", tess_plan_sentence(plan));
+    tess_free_plan(plan);
+    tess_close(ctx);
+}
+
 GPU_TEST(gpu_rest_wherever_matrices_lie) {
     static const gpu_place places[][3] = {{GPU_ON_DEVICE, GPU_ON_DEVICE, GPU_ON_DEVICE},
                                           {GPU_ON_HOST, GPU_ON_DEVICE, GPU_ON_HOST}};

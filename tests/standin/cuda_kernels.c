@@ -168,8 +168,11 @@ static int read_option(const standin_module *module, const char *name) {
 static standin_order order_of(const standin_function *function) {
     standin_order order = {.vec = 0};
     int rung = 0, tma = strncmp(function->name, "wgmma_", 6) == 0;
-    order.cvec = read_option(function->module, "CVEC"); /* of the ladder of multiply-adds */
-    if (order.cvec > 0) order.vec = read_option(function->module, "VEC");
+    if (strncmp(function->name, "simt_", 5) == 0) { /* of whose ladder the last access C by another width */
+        order.vec = read_option(function->module, "VEC");
+        order.cvec = read_option(function->module, "CVEC");
+        if (order.cvec == 0) order.cvec = order.vec;
+    }
     order.at = read_option(function->module, "AT");
     order.bt = read_option(function->module, "BT");
     if (!tma && sscanf(function->name, "mma_%d", &rung) != 1) return order;
