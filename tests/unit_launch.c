@@ -21,3 +21,19 @@ TEST(launch_shapes_are_those_of_their_parameters) {
                   "64×64 threads were taken");
         }
 }
+
+/* The same parameters need twice the memory for elements twice as wide, whichever type came before. */
+TEST(launch_shapes_are_those_of_their_type) {
+    int64_t params[REGISTRY_PARAMS];
+    sentence why;
+    const kernel_row *row = registry_find("gpu", "simt_12_pipelined", &why);
+    registry_defaults(row, TESS_F64, params);
+    for (int pass = 0; pass < 2; pass++) {
+        launch_shape narrow = {.shared = 0}, wide = {.shared = 0};
+        CHECK(launch_shape_of(row, TESS_F32, params, &narrow, &why) == TESS_OK &&
+                  launch_shape_of(row, TESS_F64, params, &wide, &why) == TESS_OK,
+              "%s", why.text);
+        CHECK(narrow.shared > 0 && wide.shared == 2 * narrow.shared, "%d bytes for f32, %d for f64",
+              narrow.shared, wide.shared);
+    }
+}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../src/moves.h"
 #include "../src/numeric.h"
 #include "../src/sim/sim.h"
 
@@ -108,4 +109,58 @@ TEST(move_to_aligned_lines) {
     try_copies(sim, TESS_BF16, (side){20, 40, 48, 1, 960}, (side){40, 24, 32, 1, 0}, 2, 1, 2);
     try_copies(sim, TESS_BF16, (side){20, 40, 0, 1, 13}, (side){40, 24, 1, 41, 5}, 4, 1, 2);
     sim->ops->close(sim);
+}
+
+/* ---- Matrices larger than a grid ---- */
+
+/* What is told of the parts of a move: elements that are read and written, and what lies outside of the matrices. */
+typedef struct part_sums {
+    const moving *whole;
+    int64_t read, written, outside;
+    int parts;
+} part_sums;
+
+/* Where a part begins in whole products, rows and columns, from its address. */
+static tess_status sum_part(void *self, const product_launch *launch, sentence *why) {
+    part_sums *sums = self;
+    const moving *m = sums->whole;
+    const launch_move *part = launch->arguments;
+    int64_t at = ((const char *)part->to - m->to.data) / numeric_size(m->to.type), products = launch->grid[2];
+    int64_t row = at % m->to.batch / m->to.row, col = at % m->to.row;
+    (void)why;
+    sums->parts++;
+    sums->read += part->rows * (int64_t)part->cols * products;
+    sums->written += part->rows_to * (int64_t)part->cols_to * products;
+    sums->outside += at / m->to.batch + products > m->count || row + part->rows_to > m->rows_to ||
+                     col + part->cols_to > m->cols_to;
+    return TESS_OK;
+}
+
+/* Nothing is moved: only the numbers of the launches are looked at. */
+TEST(move_parts_are_all_of_a_matrix) {
+    static const int64_t sizes[][3] = {{3, ((int64_t)1 << 30) + 70, 1},
+                                       {65535 * 64 + 5, 9, 1},
+                                       {2, 5, 65535 + 9},
+                                       {65535 * 64 + 1, ((int64_t)1 << 30) + 1, 1}};
+    static char element[16];
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (move_kind kind = MOVE_BITS; kind <= MOVE_TURNED; kind++) {
+            int64_t rows = sizes[i][0], cols = sizes[i][1], count = sizes[i][2], line = (cols + 3) / 4 * 4;
+            placed from = {element, TESS_F32, 1, rows, rows * cols},
+                   to = {element, TESS_F32, line, 1, rows * line};
+            part_sums sums = {.parts = 0};
+            product_target target = {.self = &sums, .launch = sum_part};
+            moving m = moves_of(&target, from, to, rows, cols, count, kind);
+            sentence why = {""};
+            sums.whole = &m;
+            CHECK(moves_run(&target, m, &why) == TESS_OK, "%s", why.text);
+            int64_t wanted = rows * (kind == MOVE_BITS ? cols : line) * count;
+            CHECK(sums.parts > 1 && sums.read == rows * cols * count && sums.written == wanted &&
+                      sums.outside == 0,
+                  "%lldx%lld, %lld of them, kind %d: %d parts read %lld elements and write %lld of %lld; "
+                  "%lld "
+                  "leave the matrix",
+                  (long long)rows, (long long)cols, (long long)count, (int)kind, sums.parts,
+                  (long long)sums.read, (long long)sums.written, (long long)wanted, (long long)sums.outside);
+        }
 }
