@@ -142,6 +142,11 @@ BAD(infinite_beta_for_integers, TESS_ERROR_ARGUMENT, "beta inf/Inf/infinity") {
     g->beta = TEST_INF;
     return good_call_gemm(g);
 }
+BAD(alpha_beyond_exact_integers, TESS_ERROR_ARGUMENT, "alpha 1.80144e+16 2^53") {
+    g->A.type = g->B.type = g->C.type = TESS_I32;
+    g->alpha = 0x1p54;
+    return good_call_gemm(g);
+}
 BAD(alpha_beyond_f32, TESS_ERROR_ARGUMENT, "alpha 1e+39/1e39 f32") {
     g->alpha = 1e39;
     return good_call_gemm(g);

@@ -13,6 +13,22 @@ static void check_view(tess_matrix M, const void *data, int64_t rows, int64_t co
     CHECK(M.place == TESS_HOST, "place is %d", (int)M.place);
 }
 
+/* Rows that go backwards from where memory begins, and forwards from where it ends. */
+TEST(view_stays_in_the_address_space) {
+    const struct {
+        uintptr_t address;
+        int64_t stride;
+    } cases[] = {{4096, -1025}, {UINTPTR_MAX - 4095, 1024}};
+    for (int i = 0; i < 2; i++)
+        for (int64_t rows = 1; rows <= 2; rows++) {
+            int64_t stride = cases[i].stride;
+            tess_matrix M = tess_view_strided(TESS_F32, rows, 1, (const void *)cases[i].address, stride, 1);
+            CHECK(rows == 1 ? M.rows == 1 : M.rows == -1 && strstr(tess_error(NULL), "the address space"),
+                  "%lld rows from %p: %lld; \"%s\"", (long long)rows, (const void *)cases[i].address,
+                  (long long)M.rows, tess_error(NULL));
+        }
+}
+
 TEST(view_makers) {
     float x[64] = {0};
     check_view(tess_view_row_major(TESS_F32, 3, 5, x, 0), x, 3, 5, 5, 1);
