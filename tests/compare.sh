@@ -104,6 +104,67 @@ if [ "${TESSERA_TEST_LONG:-0}" = 1 ]; then
     coverage "$work/repeats.csv" 'runs made just now'
 fi
 
+# ---- Numbers ----
+
+# near WHAT WANT COLUMN KERNEL: what the comparison says of the case, to three digits.
+near() {
+    found=$(awk -F, -v column="$3" -v kernel="$4" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["kernel"] == kernel { print $at[column] }' "$work/numbers.csv")
+    if awk -v x="$found" -v want="$2" 'BEGIN { exit !(x != "" && x - want < 0.0006 && want - x < 0.0006) }'; then pass
+    else fail "$1: $3 of $4 is '$found', expected $2"; fi
+}
+# Worked out by hand from compare_judge.c's account of what makes runs differ; the drift is 1 %.
+cat >"$work/old.csv" <<'END'
+kernel,m,n,k,samples,time_ms,p10_ms,p90_ms,interval_pct,cpu_ms
+quiet,1,1,1,30,1,1,1,0,
+known,1,1,1,30,1,1,1,2,
+loud,1,1,1,30,1,0.74368,1,0,
+low,1,1,1,30,1,0.93592,1,0,
+robbed,1,1,1,30,1,1,1,0,1
+repeated,1,1,1,30,1,1,1,0,
+repeated,1,1,1,30,1.02,1.02,1.02,0,
+repeated,1,1,1,30,1.3,1.3,1.3,0,
+few,1,1,1,4,1,1,1.025632,,
+twice,1,1,1,30,1,1,1,0,
+twice,1,1,1,30,1,1,1,0,
+gone,1,1,1,30,1,1,1,0,
+END
+cat >"$work/new.csv" <<'END'
+kernel,m,n,k,samples,time_ms,p10_ms,p90_ms,interval_pct,cpu_ms
+quiet,1,1,1,30,1.1,1.1,1.1,0,
+known,1,1,1,30,1.1,1.1,1.1,0,
+loud,1,1,1,30,1.1,1.1,1.1,0,
+low,1,1,1,30,1.1,1.1,1.1,0,
+robbed,1,1,1,30,1.1,1.1,1.1,0,0.55
+repeated,1,1,1,30,1.02,1.02,1.02,0,
+few,1,1,1,30,1.1,1.1,1.1,0,
+twice,1,1,1,30,1.1,1.1,1.1,0,
+END
+compare 1 numbers "$work/old.csv" "$work/new.csv" --drift 1 --csv "$work/numbers.csv"
+near 'the drift of two runs' 1.1 ratio quiet
+near 'the drift of two runs' 1.0699 ratio_low quiet
+near 'the drift of two runs' 1.1309 ratio_high quiet
+near 'the interval of a median' 1.0630 ratio_low known
+near 'a machine that was slowed' 0.7425 ratio_low loud
+near 'samples that differ by less' 1.0398 ratio_low low
+near 'CPU time that others took' 0.2826 ratio_low robbed
+near 'the median of repeated runs' 1 ratio repeated
+near 'runs that differ from one another' 0.8457 ratio_low repeated
+near 'few samples without an interval' 1.0592 ratio_low few
+near 'a measurement that is there twice' 1 old_runs twice
+near 'runs that were repeated' 3 old_runs repeated
+has 'the mean is that of cases in both' out 'geometric mean of the changes +8.70%'
+# Each field tells cases apart by itself.
+for field in params device threads type compute m n k batch layout lda ldb ldc alpha beta cache mode; do
+    case $field in
+    m | n | k) sizes=$(echo m,n,k | sed "s/$field/other/") ;;
+    *) sizes=m,n,k ;;
+    esac
+    printf 'kernel,%s,%s,samples,time_ms,p10_ms,p90_ms\nx,1,1,1,1,30,1,1,1\nx,1,1,1,2,30,2,2,2\n' "$sizes" "$field" >"$work/apart.csv"
+    compare 0 "cases by $field" "$work/apart.csv" "$work/apart.csv"
+    has "cases by $field" out '2 cases: 2 equal'
+done
+
 # ---- Files ----
 
 head='kernel,m,n,k,samples,time_ms,p10_ms,p90_ms'
