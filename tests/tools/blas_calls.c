@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,12 +30,15 @@ typedef struct arguments {
     void *c;
 } arguments;
 
+/* Large and small ones in turns. */
 static char letter(int trans) {
-    return trans == NO_TRANS        ? 'N'
-           : trans == TRANS         ? 't'
-           : trans == CONJ_TRANS    ? 'C'
-           : trans == CONJ_NO_TRANS ? 'R'
-                                    : '?';
+    static _Atomic int turn;
+    const char *pair = trans == NO_TRANS        ? "Nn"
+                       : trans == TRANS         ? "Tt"
+                       : trans == CONJ_TRANS    ? "Cc"
+                       : trans == CONJ_NO_TRANS ? "Rr"
+                                                : "??";
+    return pair[turn++ / 3 % 2];
 }
 
 #define FORTRAN(name, real, integer)                                                                \
@@ -181,13 +185,14 @@ static int is_product(const arguments *x, int size, const void *before) {
     return 1;
 }
 
-static int try_product(const routine *r, arguments x) {
+/* Lines are as many elements longer than they must be as x says. */
+static int try_gaps(const routine *r, arguments x) {
     int along_a = (x.layout == ROW) == (x.trans_a == NO_TRANS),
         along_b = (x.layout == ROW) == (x.trans_b == NO_TRANS);
     int64_t a_lines = along_a ? x.m : x.k, a_length = along_a ? x.k : x.m, b_lines = along_b ? x.k : x.n,
             b_length = along_b ? x.n : x.k, c_lines = x.layout == ROW ? x.m : x.n,
             c_length = x.layout == ROW ? x.n : x.m;
-    x.lda = a_length + 3, x.ldb = b_length + 1, x.ldc = c_length + 2;
+    x.lda += a_length, x.ldb += b_length, x.ldc += c_length;
     void *a = make(r->size, a_lines, a_length, x.lda, 1), *b = make(r->size, b_lines, b_length, x.ldb, 5);
     /* beta = 0 does not read C. */
     void *c = make(r->size, c_lines, x.beta == 0 ? 0 : c_length, x.ldc, 2),
@@ -197,6 +202,52 @@ static int try_product(const routine *r, arguments x) {
     int good = is_product(&x, r->size, before);
     free(a), free(b), free(c), free(before);
     return good;
+}
+
+static int try_product(const routine *r, arguments x) {
+    x.lda = 3, x.ldb = 1, x.ldc = 2;
+    return try_gaps(r, x);
+}
+
+/* Products that differ from the one before in a single number: what was decided for that is not for them. */
+static void check_neighbours(const routine *r) {
+    const arguments first = {COL, NO_TRANS, NO_TRANS, 9, 9, 9, 1, 1, 1, 1, 0, NULL, NULL, NULL};
+    int good = 1;
+    for (int i = 0; i < 9; i++) {
+        arguments x = first;
+        int64_t *numbers[] = {&x.m, &x.n, &x.k, &x.lda, &x.ldb, &x.ldc};
+        if (i < 6) *numbers[i] += 2;
+        if (i == 6) x.trans_a = TRANS;
+        if (i == 7) x.trans_b = TRANS;
+        if (i == 8 && r->is_cblas) x.layout = ROW;
+        good &= try_gaps(r, first) && try_gaps(r, x);
+    }
+    check(good, "products that differ in one number", r->name);
+}
+
+/* Kilobytes that the program has had at most. */
+static long most_memory(void) {
+    struct rusage used;
+    return getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_maxrss : 0;
+}
+
+/* What was decided for products is forgotten some time: thousands of shapes take as much memory as hundreds. A sanitizer keeps what
+ * is freed, and tells of leaks itself. */
+static void check_many_shapes(const routine *r) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    enum { SHAPES = 12000, FEW = 1000, MOST_GROWTH = 4096 };
+    static double zeros[SHAPES];
+    double c = 0;
+    long before = 0;
+    for (int k = 1; k <= SHAPES; k++) {
+        arguments x = {COL, TRANS, NO_TRANS, 1, 1, k, k, k, 1, 1, 0, zeros, zeros, &c};
+        if (k == FEW) before = most_memory();
+        r->call(&x);
+    }
+    check(most_memory() - before < MOST_GROWTH, "many shapes take ever more memory", r->name);
+#else
+    (void)r;
+#endif
 }
 
 static void check_products(const routine *r) {
@@ -324,10 +375,12 @@ int main(int count, char **words) {
     for (int i = 0; i < ROUTINES; i++) {
         check_refusals(&routines[i]);
         check_products(&routines[i]);
+        check_neighbours(&routines[i]);
         check_overlap(&routines[i]);
         check_conjugated(&routines[i]);
         check_off(&routines[i]);
     }
+    check_many_shapes(&routines[0]);
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, many, NULL) != 0) return 1;
     for (int i = 0; i < THREADS; i++) {
