@@ -1,6 +1,6 @@
 #!/bin/sh
 # tests/outputs.sh BUILD_DIR: what a file of results may be named and hold: no input is written over, standard output by any of
-# its names keeps what others wrote, and files come back as they were written.
+# its names keeps what others wrote, and files come back as they were written, with the figures of one product.
 set -u
 cd "$(dirname "$0")/.." || exit
 . tests/lib.sh
@@ -101,6 +101,21 @@ run 0 'bytes that are no letters' compare bytes.csv bytes.csv --json -
 try 'bytes that are no letters are marked' grep -qF 'kernel": "\ufffda'"$(printf '\303\244')"'"' out
 run 2 "a GPU's peer" bench auto --device cpu --sizes 8 --peer cublas
 says "a GPU's peer" 'multiplies on a GPU'
+
+# ---- Figures ----
+
+# A sample of so small a product is hundreds of them, and takes a millisecond.
+run 0 'a small product' bench auto --device cpu --sizes 16 --threads 1 --peer none --no-verify --quiet --csv small.csv
+awk -F, '/^#/ { next } $1 == "schema" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { time = $at["time_ms"]; cpu = $at["cpu_ms"]; rate = 2 * 16 ^ 3 / time * 1e-6 / $at["gflops"] }
+    !(time > 0 && time < 0.3) { print "16x16x16 takes " time " ms" }
+    !(cpu < 20 * time) { print "of " time " ms a CPU has worked " cpu }
+    !(rate > 0.99 && rate < 1.01) { print time " ms and " $at["gflops"] " GFLOPS" }' small.csv >bad
+none 'the figures of one product' bad
+blas=${tessera%/*}/libtessera-blas.so
+if [ -e "$blas" ] && ! nm -D "$blas" 2>/dev/null | grep -q '__asan\|__tsan'; then
+    run 0 "a batch beside a BLAS's loop" bench auto --device cpu --shape 9x8x7 --batch 3 --samples 2 --peer "$blas" --quiet
+fi
 
 # ---- Files that are checked ----
 
