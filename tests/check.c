@@ -159,15 +159,41 @@ TEST(check_exact_checksum_sees_one_unit) {
         for (int i = 0; i < 3; i++) {
             int64_t row = rng_range(test_random(), 0, spec.m - 1),
                     col = rng_range(test_random(), 0, spec.n - 1);
-            double right = oracle_get(&C, row, col);
-            oracle_set(&C, row, col, right + (i & 1 ? 1 : -1));
+            double right = oracle_get(&C, row, col), half = C.type == TESS_I32 ? 1 : 0.5;
+            oracle_set(&C, row, col, right + (i == 0 ? -1 : i == 1 ? 1 : half));
             check = check_with(&p, 1, TESS_CHECK_EXACT);
-            CHECK(!check.passed && check.row == row, "%s: one unit in C(%lld, %lld) passes; worst row %lld",
-                  spec.types.name, (long long)row, (long long)col, (long long)check.row);
+            CHECK(!check.passed && check.row == row,
+                  "%s: C(%lld, %lld) is off by %g and passes; worst row %lld", spec.types.name,
+                  (long long)row, (long long)col, oracle_get(&C, row, col) - right, (long long)check.row);
             oracle_set(&C, row, col, right);
         }
         problem_free(&p);
     }
+}
+
+/* What docs/NUMERICS.md allows of sums of ones, and not a hundredth more. `used` is the share of it. */
+TEST(check_bound_is_as_wide_as_promised) {
+    static const tess_type types[] = {TESS_F32, TESS_F64};
+    static const double shares[] = {0.5, 0.98, 1.02, 1.5};
+    for (int t = 0; t < 2; t++)
+        for (int64_t k = 1; k <= 4096; k *= 8)
+            for (int i = 0; i < 4; i++) {
+                double one = 1, C_data[1], sum = (double)k, unit = types[t] == TESS_F32 ? 0x1p-24 : 0x1p-53;
+                float one_f32 = 1;
+                const void *ones = types[t] == TESS_F32 ? (const void *)&one_f32 : &one;
+                tess_matrix A = tess_view_strided(types[t], 1, k, ones, 0, 0),
+                            B = tess_view_strided(types[t], k, 1, ones, 0, 0),
+                            C = tess_view_strided(types[t], 1, 1, C_data, 1, 1);
+                double allowed = ((double)(k + 8) + 1) * unit * sum;
+                tess_check check = {.passed = 0};
+                oracle_set(&C, 0, 0, sum + shares[i] * allowed);
+                double share = (oracle_get(&C, 0, 0) - sum) / allowed;
+                CHECK_STATUS(tess_check_gemm(1, &A, &B, 0, NULL, &C, TESS_CHECK_ORACLE, 1, &check), TESS_OK,
+                             NULL);
+                CHECK(check.passed == (share <= 1) && fabs(check.used - share) <= 1e-6 * share,
+                      "%s, k = %lld: %g of what is allowed; passed %d, used %g", tess_type_name(types[t]),
+                      (long long)k, share, check.passed, check.used);
+            }
 }
 
 TEST(check_catches_the_usual_mistakes) {

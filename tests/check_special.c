@@ -191,5 +191,9 @@ TEST(check_special_sums_that_overflow) {
     oracle_set(&p.A, 0, 1, TEST_INF);
     oracle_set(&p.C, 0, 0, 0);
     CHECK(!check_product(&p, TESS_CHECK_ORACLE, 1).passed, "an infinity in A passes for an overflow");
+    oracle_set(&p.A, 0, 1, 1);
+    oracle_set(&p.C0, 0, 0, TEST_INF);
+    p.beta = 1;
+    CHECK(!check_product(&p, TESS_CHECK_ORACLE, 1).passed, "an infinity in C0 passes for an overflow");
     release(&p);
 }
