@@ -99,6 +99,12 @@ TEST(context_threads_from_the_environment) {
     CHECK(threads_of_fresh_context() == 3, "TESSERA_NUM_THREADS=3 gives %d", threads_of_fresh_context());
     setenv("TESSERA_NUM_THREADS", "", 1);
     CHECK(threads_of_fresh_context() == 5, "an empty TESSERA_NUM_THREADS counts");
+    tess_context *earlier = open_cpu(0);
+    setenv("TESSERA_NUM_THREADS", "4", 1);
+    CHECK(tess_set_threads(earlier, 2) == TESS_OK && tess_set_threads(earlier, 0) == TESS_OK &&
+              tess_threads(earlier) == 5,
+          "the default of a context that was open before is %d, not 5", tess_threads(earlier));
+    tess_close(earlier);
     /* What is no number of threads is refused, by its name. */
     static const char *const odd[] = {"0", "-4", "many", "3x", "1025", "99999999999999999999"};
     for (int i = 0; i < 6; i++) {

@@ -82,6 +82,36 @@ TEST(gemm_kernels_by_name) {
     tess_close(ctx);
 }
 
+/* Rows and columns longer than what a kernel sums up at a time. */
+TEST(gemm_kernels_of_long_sides) {
+    enum { LONG = 4099 };
+    tess_context *ctx = open_cpu(0);
+    if (!ctx) return;
+    for (int i = 0; i < tess_count_kernels(); i++) {
+        tess_kernel_info info;
+        if (!CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL)) break;
+        if (strcmp(info.device, "cpu") != 0) continue;
+        int taken = 0, vectors = strstr(info.name, "vector") != NULL;
+        for (int side = 0; side < 4; side++) {
+            problem_spec spec = {.types = type_pairs[side == 3],
+                                 .m = side == 0 ? LONG
+                                      : vectors ? 1
+                                                : 3,
+                                 .n = side % 2  ? LONG
+                                      : vectors ? 1
+                                                : 5,
+                                 .k = side == 2 ? LONG : 7,
+                                 .alpha = 2,
+                                 .beta = 1,
+                                 .store_c = side == 3 ? STORE_GENERAL : STORE_ROW_PADDED,
+                                 .data = DATA_EXACT};
+            if (!try_kernel(ctx, &info, &spec, NULL, &taken)) break;
+        }
+        CHECK(taken > 2, "%s took %d of 4 products", info.name, taken);
+    }
+    tess_close(ctx);
+}
+
 TEST(gemm_kernels_with_params) {
     tess_context *ctx = open_cpu(0);
     if (!ctx) return;
