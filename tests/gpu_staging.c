@@ -143,3 +143,39 @@ GPU_TEST(gpu_staging_of_pinned_memory) {
     gpu_leave();
     tess_close(ctx);
 }
+
+/* What is pinned and does not lie in lines ahead of one another, at equal distances through all of a batch, passes through a
+ * buffer: products with gaps between them, rows that overlap, and rows that go backwards. */
+GPU_TEST(gpu_staging_of_pinned_lines) {
+    enum { M = 6, N = 5, K = 8, COUNT = 3, ROOM = 1024 };
+    static const int64_t cases[][2] = {{K, M * K}, {K, M * K + 7}, {3, 3 * M}, {-K, -K * M}, {K + 2, 0}};
+    tess_context *ctx = gpu_open();
+    if (!ctx || !gpu_enter()) return;
+    void *memory = NULL;
+    GPU_FUNCTION(allocate, "cuMemHostAlloc", void **, size_t, unsigned);
+    GPU_FUNCTION(release, "cuMemFreeHost", void *);
+    if (!CHECK(allocate(&memory, 3 * ROOM * sizeof(float), 0) == 0, "no pinned memory")) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float *all = memory, *a = all + COUNT * M * K, *b = all + ROOM, *c = b + ROOM;
+        for (int j = 0; j < 2 * ROOM; j++) all[j] = (float)rng_range(test_random(), -8, 8);
+        tess_matrix A = tess_view_strided(TESS_F32, M, K, a, cases[i][0], 1),
+                    B = tess_view_row_major(TESS_F32, K, N, b, 0),
+                    C = tess_view_row_major(TESS_F32, M, N, c, 0);
+        const tess_batch batch = {COUNT, cases[i][1], K * N + 3, M * N + 1};
+        int64_t wrong = 0;
+        CHECK_STATUS(tess_gemm_batched(ctx, 1, &A, &B, 0, &C, &batch, NULL), TESS_OK, ctx);
+        for (int64_t at = 0; at < COUNT * M * N; at++) {
+            int64_t product = at / (M * N), row = at / N % M, col = at % N;
+            float sum = 0;
+            for (int64_t k = 0; k < K; k++)
+                sum += a[product * batch.stride_a + row * A.row_stride + k] *
+                       b[product * batch.stride_b + k * N + col];
+            wrong += c[product * batch.stride_c + row * N + col] != sum;
+        }
+        CHECK(wrong == 0, "rows %lld apart, products %lld: %lld wrong", (long long)cases[i][0],
+              (long long)cases[i][1], (long long)wrong);
+    }
+    release(memory);
+    gpu_leave();
+    tess_close(ctx);
+}
