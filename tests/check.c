@@ -196,6 +196,54 @@ TEST(check_bound_is_as_wide_as_promised) {
             }
 }
 
+/* An error that a row's checksum has room for: samples may miss it, but not in a corner (docs/NUMERICS.md). */
+TEST(check_looks_at_the_corners) {
+    enum { EDGE = 300 };
+    problem_spec spec =
+        {.types = type_pairs[0], .m = EDGE, .n = EDGE, .k = 4, .alpha = 1, .data = DATA_EXACT};
+    problem p;
+    problem_make(&p, &spec, test_random());
+    tess_fill(&p.A.view, TESS_FILL_VALUE, 1, 1);
+    tess_fill(&p.B.view, TESS_FILL_VALUE, 1, 1);
+    multiply_by_hand(&p);
+    for (int corner = 0; corner < 4; corner++) {
+        int64_t row = corner & 1 ? EDGE - 1 : 0, col = corner & 2 ? EDGE - 1 : 0;
+        oracle_set(&p.C.view, row, col, 4 + 100 * 0x1p-24 * 4);
+        tess_check check = check_with(&p, 1, TESS_CHECK_CHECKSUM);
+        CHECK(!check.passed && check.row == row && check.col == col,
+              "C(%lld, %lld) is wrong; passed %d, worst (%lld, %lld)", (long long)row, (long long)col,
+              check.passed, (long long)check.row, (long long)check.col);
+        oracle_set(&p.C.view, row, col, 4);
+    }
+    problem_free(&p);
+}
+
+/* Exact sums are rounded once where C is narrower: that is no error, however the product is checked. */
+TEST(check_exact_passes_what_c_has_to_round) {
+    enum { EDGE = 330 };
+    problem_spec spec = {.types = type_pairs[2],
+                         .m = EDGE,
+                         .n = EDGE,
+                         .k = EDGE,
+                         .alpha = 1,
+                         .store_a = STORE_ZERO_ROW,
+                         .data = DATA_EXACT};
+    problem p;
+    problem_make(&p, &spec, test_random());
+    tess_fill(&p.A.view, TESS_FILL_VALUE, 3, 1);
+    for (int64_t i = 0; i < EDGE * EDGE; i++)
+        oracle_set(&p.B.view, i / EDGE, i % EDGE, (double)rng_range(test_random(), 3, 9));
+    p.spec.m = 1;
+    multiply_by_hand(&p);
+    p.spec.m = EDGE;
+    for (int64_t i = 1; i < EDGE; i++)
+        memcpy(oracle_at(&p.C.view, i, 0), p.C.view.data, EDGE * tess_type_size(p.C.view.type));
+    tess_check check = check_with(&p, 1, TESS_CHECK_EXACT);
+    CHECK(check.passed, "%s: %lld wrong, C(%lld, %lld) is %g, want %g", problem_text(&p),
+          (long long)check.wrong, (long long)check.row, (long long)check.col, check.got, check.want);
+    problem_free(&p);
+}
+
 TEST(check_catches_the_usual_mistakes) {
     problem_spec spec =
         {.types = type_pairs[0], .m = 40, .n = 30, .k = 20, .alpha = 2, .beta = 1, .data = DATA_EXACT};
