@@ -7,6 +7,7 @@
 #include "nearest.h"
 #include "say.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,8 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    /* Beyond the limit on file sizes there is an error to report; the signal would only end the program. */
+    signal(SIGXFSZ, SIG_IGN);
     int status = dispatch(argc, argv);
     say_progress_end();
     /* A full disk shows only when the last bytes are written. */

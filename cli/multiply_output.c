@@ -68,8 +68,6 @@ static void watch_signals(void) {
     }
     ours.sa_handler = end_on_lost_file;
     sigaction(SIGBUS, &ours, NULL);
-    /* Beyond the limit on file sizes there is an error to report; the signal would only end the program. */
-    signal(SIGXFSZ, SIG_IGN);
 }
 
 static bool could_not(const multiply_output *out, const char *why) {

@@ -70,6 +70,13 @@ if [ -e /dev/full ]; then
         says "$words: a full disk is named" 'could not write to standard output: No space left on device'
     done
 fi
+mkdir limited
+cp kept.csv limited/x.csv
+(ulimit -f 1 && exec "$tessera" list --csv limited/x.csv >/dev/null 2>err)
+try 'beyond the limit on file sizes' test $? -eq 1
+says 'beyond the limit on file sizes' "could not write 'limited/x.csv': File too large"
+same 'beyond the limit on file sizes' kept.csv limited/x.csv
+try 'beyond the limit on file sizes nothing is left' [ "$(ls -A limited)" = x.csv ]
 "$tessera" list >&- 2>err
 says 'standard output is closed' 'could not write to standard output: '
 if grep -q 'Success' err; then fail "closed: $(cat err)"; else pass; fi
