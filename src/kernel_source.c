@@ -53,7 +53,7 @@ tess_status kernel_source_read(const char *file, char **text, sentence *why) {
         (int)sizeof path)
         return status_fail(why, TESS_ERROR_KERNEL, "the path of a kernel is too long: %.200s...",
                            is_path ? file : directory);
-    int handle = open(path, O_RDONLY | O_CLOEXEC);
+    int handle = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe must not make us wait */
     if (handle < 0)
         return status_fail(why, TESS_ERROR_KERNEL, "%s could not be read (%s)%s", path, strerror(errno),
                            is_path ? "" : "; TESSERA_KERNEL_DIR says to look there");

@@ -132,6 +132,14 @@ run 1 'a file that is not there, and a CPU' verify --device cpu --file nothing
 says 'a file that is not there, and a CPU' "could not read the kernel's file 'nothing': No such file or directory"
 run 1 'a directory for a file' verify --device sim --file .
 says 'a directory for a file' "could not read the kernel's file '.': it is no regular file"
+mkdir pipes
+mkfifo pipes/simt_01_uncoalesced.cu
+timeout 60 "$tessera" verify --device sim --file pipes/simt_01_uncoalesced.cu >out 2>err
+try 'a pipe for a file' test $? -eq 1
+says 'a pipe for a file' "could not read the kernel's file 'pipes/simt_01_uncoalesced.cu': it is no regular file"
+TESSERA_KERNEL_DIR=pipes timeout 60 "$tessera" verify simt_01_uncoalesced --device sim --type f32 --shape 3x3x3 >out 2>err
+try 'a pipe among kernels' test $? -eq 1
+says 'a pipe among kernels' 'not a regular file'
 echo 'no kernel' >some.cu
 run 2 'a file and a CPU' verify --device cpu --file some.cu
 says 'a file and a CPU' '--file is a kernel for a GPU, but the device is cpu; give --device cuda, or --device sim'
