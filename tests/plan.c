@@ -5,6 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A sanitizer ends a process that has no memory for a thread. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
 
 static tess_plan *plan_of(tess_context *ctx, const problem *p, const tess_options *options) {
     tess_plan *plan = NULL;
@@ -254,3 +266,50 @@ TEST(plan_says_how_much_workspace_a_cpu_needs) {
     }
     tess_close(ctx);
 }
+
+#if defined(__linux__) && !defined(SANITIZED)
+/* In a child that has memory for `stacks` stacks of threads and hardly more. Returns what the child ends with: 0 if it has
+ * multiplied. */
+static int run_with_stacks(tess_plan *plan, const tess_matrix views[3], int stacks) {
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        long pages = 0;
+        struct rlimit stack, all;
+        FILE *file = fopen("/proc/self/statm", "r");
+        if (!file || fscanf(file, "%ld", &pages) != 1 || getrlimit(RLIMIT_STACK, &stack) != 0) _exit(2);
+        rlim_t one = stack.rlim_cur == RLIM_INFINITY ? 2 << 20 : stack.rlim_cur;
+        all.rlim_cur = all.rlim_max =
+            (rlim_t)(pages * sysconf(_SC_PAGESIZE)) + one / 2 + one * (rlim_t)stacks;
+        if (setrlimit(RLIMIT_AS, &all) != 0) _exit(3);
+        _exit(tess_run(plan, 1, &views[0], &views[1], 0, &views[2]) != TESS_OK);
+    }
+    int status = 0;
+    if (pid < 0 || waitpid(pid, &status, 0) != pid) return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Where the system refuses threads, however many, fewer multiply in the memory that was lent for all. */
+TEST(plan_workspace_is_enough_for_fewer_threads) {
+    enum { M = 496, N = 623, K = 556, THREADS = 14 };
+    double *data = calloc(M * K + K * N + M * N, sizeof *data);
+    tess_context *ctx = open_cpu(THREADS);
+    if (!ctx || !CHECK(data != NULL, "no memory")) return;
+    const tess_matrix views[3] = {tess_view_col_major(TESS_F64, M, K, data, 0),
+                                  tess_view_col_major(TESS_F64, K, N, data + M * K, 0),
+                                  tess_view_col_major(TESS_F64, M, N, data + M * K + K * N, 0)};
+    tess_plan *plan = NULL;
+    if (CHECK_STATUS(tess_plan_gemm(ctx, &views[0], &views[1], &views[2], NULL, NULL, &plan), TESS_OK, ctx)) {
+        size_t bytes = (size_t)tess_plan_workspace(plan);
+        void *lent = aligned_alloc(16, (bytes + 31) / 16 * 16);
+        CHECK_STATUS(tess_set_workspace(ctx, lent, bytes), TESS_OK, ctx);
+        for (int stacks = 0; stacks < THREADS; stacks++)
+            CHECK(run_with_stacks(plan, views, stacks) == 0, "it fails with memory for %d stacks", stacks);
+        CHECK_STATUS(tess_set_workspace(ctx, NULL, 0), TESS_OK, ctx);
+        free(lent);
+        tess_free_plan(plan);
+    }
+    CHECK_STATUS(tess_close(ctx), TESS_OK, ctx);
+    free(data);
+}
+#endif

@@ -138,6 +138,17 @@ static void run_on_thread(void *argument, int thread) {
     cpu_plan_of(job->decided)->kernel->run(job, thread);
 }
 
+/* Where the system refuses some of the threads, those that are left may want more memory than the plan told the caller to lend;
+ * one by itself does not. */
+static int threads_to_run(cpu_device *self, const plan *decided) {
+    const cpu_plan *kept = cpu_plan_of(decided);
+    int wanted = useful_threads(self, kept), threads = wanted > 1 ? pool_ready(self->workers, wanted) : 1;
+    if (threads < wanted && self->packing.lent &&
+        kept->kernel->scratch_size(decided, threads) > self->packing.size)
+        return 1;
+    return threads;
+}
+
 static tess_status run(device *base, const plan *decided, const operands *data, sentence *why) {
     cpu_device *self = (cpu_device *)base;
     const cpu_plan *kept = cpu_plan_of(decided);
@@ -145,8 +156,7 @@ static tess_status run(device *base, const plan *decided, const operands *data, 
         kept->at_once(&kept->o, data);
         return TESS_OK;
     }
-    int threads = useful_threads(self, kept);
-    if (threads > 1) threads = pool_ready(self->workers, threads);
+    int threads = threads_to_run(self, decided);
     TRY(workspace_grow(&self->packing, kept->kernel->scratch_size(decided, threads), "packing", why));
     cpu_job job = {.decided = decided,
                    .data = data,
