@@ -1,4 +1,4 @@
-/* interrupt.c: remembers SIGINT and SIGTERM.
+/* interrupt.c: remembers SIGINT, SIGTERM and SIGHUP.
  *
  * Invariant: the handler only stores a number; everything else happens where it is asked for.
  */
@@ -9,7 +9,7 @@
 
 static volatile sig_atomic_t came;
 
-/* A second one, of either kind, ends the program at once. */
+/* A second one, of any kind, ends the program at once. */
 static void remember(int signal_number) {
     if (came != 0) {
         signal(signal_number, SIG_DFL);
@@ -23,6 +23,10 @@ void interrupt_watch(void) {
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* A terminal that is closed; but nohup has it ignored. */
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 int interrupt_came(void) {

@@ -192,16 +192,26 @@ for figure in roofline tile types; do
     try "$figure.svg says that it is no measurement" grep -q 'predicted' "$work/$figure.svg"
 done
 
-# Ctrl-C while it measures: no file, and nothing beside it.
-mkdir "$work/there"
-(cd "$work/there" && TESSERA_DEVICE=cpu exec "$tessera" report --quiet -o page.html) >"$work/log" 2>&1 &
+# interrupt STATUS SIGNAL: while it measures. No file, and nothing beside it or where it keeps what it has measured.
+interrupt() {
+    rm -rf "$work/there"
+    mkdir -p "$work/there/scratch"
+    (cd "$work/there" && TMPDIR=$work/there/scratch TESSERA_DEVICE=cpu exec "$tessera" report --quiet -o page.html) >"$work/log" 2>&1 &
+    child=$!
+    sleep 1
+    kill -"$2" $child
+    wait $child
+    status=$?
+    try "a report ends with $1 after SIG$2 (it was $status)" test $status -eq "$1"
+    find "$work/there" -type f >"$work/left"
+    none "a report leaves files after SIG$2" "$work/left"
+}
+interrupt 130 INT
+if sh -c 'kill -HUP $$; echo deaf' 2>/dev/null | grep -q deaf; then skip 'hangups are ignored here'; else interrupt 129 HUP; fi
+(trap '' HUP && exec "$tessera" bench 1 --device cpu --sizes 64:70:1 --peer none --samples 3) >"$work/log" 2>&1 &
 child=$!
-sleep 1
-kill -INT $child
-wait $child
-status=$?
-try "an interrupted report ends with 130 (it was $status)" test $status -eq 130
-find "$work/there" -type f >"$work/left"
-none "an interrupted report leaves files" "$work/left"
+sleep 0.1
+kill -HUP $child
+try "SIGHUP is ignored where nohup has it so" wait $child
 
 finish report
