@@ -52,8 +52,16 @@ static bool directory_of(const char *path, char *directory) {
     return true;
 }
 
+/* A file that may not be written is not replaced, though its directory would allow that. Behind a link, both are those of what it
+ * leads to. */
+static bool may_replace(const char *path) {
+    char target[PATH_MAX], directory[PATH_MAX];
+    bool exists = realpath(path, target) != NULL;
+    if (exists && access(target, W_OK) != 0) return false;
+    return directory_of(exists ? target : path, directory) && access(directory, W_OK | X_OK) == 0;
+}
+
 bool output_could_write(const char *option, const char *path) {
-    char directory[PATH_MAX];
     struct stat facts;
     if (path == NULL || output_is_stdout(path) || is_special(path)) return true;
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -66,7 +74,7 @@ bool output_could_write(const char *option, const char *path) {
                   strerror(name[0] == '\0' ? ENOTDIR : ENAMETOOLONG));
     } else if (is_loose_link(path)) {
         say_error("--%s is '%s', a link to something that is not there; name a file", option, path);
-    } else if (!directory_of(path, directory) || access(directory, W_OK | X_OK) != 0) {
+    } else if (!may_replace(path)) {
         say_error("--%s could not write '%s': %s", option, path, strerror(errno));
     } else {
         return true;

@@ -61,6 +61,30 @@ try 'a link that leads nowhere stays' [ -L loose.csv ]
 chmod 600 new.csv
 run 0 'a private file' list --csv new.csv
 try 'a private file stays private' [ "$(ls -l new.csv | cut -c1-10)" = '-rw-------' ]
+# As a user who may not do everything.
+weak() {
+    if [ "$(id -u)" -ne 0 ]; then "$tessera" "$@"
+    else setpriv --reuid=65534 --regid=65534 --clear-groups "$tessera" "$@"; fi >/dev/null 2>err </dev/null
+    status=$?
+}
+weak --version
+if [ $status = 0 ]; then
+    mkdir open shut
+    cp kept.csv open/kept.csv
+    cp kept.csv shut/kept.csv
+    ln -s ../shut/kept.csv open/link.csv
+    chmod 711 .
+    chmod 444 open/kept.csv
+    chmod 777 open
+    chmod 666 shut/kept.csv
+    chmod 555 shut
+    for file in kept link; do
+        weak bench auto --device cpu --sizes 16 --csv open/$file.csv
+        try "$file.csv, which may not be replaced, is refused before anything is measured" test $status -eq 2
+        says "$file.csv, which may not be replaced" "--csv could not write 'open/$file.csv': Permission denied"
+        same "$file.csv, which may not be replaced, is as it was" kept.csv open/$file.csv
+    done
+else skip 'files without permission: cannot become another user'; fi
 run 1 'a full disk' list 3 --csv /dev/full
 if [ -e /dev/full ]; then
     for words in list 'list --long' 'list --csv -' devices 'devices --md' 'verify 1 --device cpu --type f32 --shape 2x2x2' help; do
