@@ -105,7 +105,8 @@ int bench_read_peers(bench_request *r, const char *text) {
     if (text == NULL && !r->device.own_memory) text = getenv("TESSERA_PEER");
     if (text == NULL || text[0] == '\0') return add_peer(r, "auto", false);
     char *copy = strdup(text), *rest = copy;
-    int status = EXIT_FINE;
+    int status = copy != NULL ? EXIT_FINE : EXIT_CHECK;
+    if (copy == NULL) say_error("out of memory");
     for (char *name; status == EXIT_FINE && (name = strsep(&rest, ",")) != NULL;)
         status = add_peer(r, name, strcmp(name, "auto") != 0);
     free(copy);

@@ -177,7 +177,10 @@ static bool add_pattern(kernels_list *list, const char *family, const char *patt
 bool kernels_add(kernels_list *list, const char *family, const char *patterns) {
     list->chosen = true;
     char *copy = strdup(patterns);
-    if (copy == NULL) return false;
+    if (copy == NULL) {
+        say_error("out of memory");
+        return false;
+    }
     bool good = true;
     char *rest = copy;
     for (char *pattern; good && (pattern = strsep(&rest, ",")) != NULL;)
