@@ -1,6 +1,7 @@
 /* threads.c: contexts side by side, one context shared, and sentences that stay with their context. */
 #include "problem.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,4 +180,27 @@ TEST(threads_read_a_contexts_sentence) {
     pthread_join(thread, NULL);
     CHECK(strstr(tess_error(ctx), "4321"), "the sentence is \"%s\"", tess_error(ctx));
     tess_close(ctx);
+}
+
+/* Threads that were started before round as the one that calls does now: who computes what must not show. */
+TEST(threads_round_as_their_caller) {
+    enum { SIDE = 700, FLOATS = SIDE * SIDE };
+    float *x = calloc(3 * FLOATS, sizeof *x);
+    tess_context *ctx = open_cpu(4);
+    if (!ctx || !CHECK(x != NULL, "no memory")) return;
+    tess_matrix A = tess_view_row_major(TESS_F32, SIDE, SIDE, x, 0),
+                C[2] = {tess_view_row_major(TESS_F32, SIDE, SIDE, x + FLOATS, 0),
+                        tess_view_row_major(TESS_F32, SIDE, SIDE, x + 2 * FLOATS, 0)};
+    CHECK_STATUS(tess_fill(&A, TESS_FILL_UNIFORM, 1, harness_seed()), TESS_OK, NULL);
+    CHECK_STATUS(tess_gemm(ctx, 1, &A, &A, 0, &C[0], NULL), TESS_OK, ctx);
+    if (fesetround(FE_UPWARD) == 0) {
+        for (int threads = 1, i = 0; i < 2; i++, threads = 4) {
+            CHECK_STATUS(tess_set_threads(ctx, threads), TESS_OK, ctx);
+            CHECK_STATUS(tess_gemm(ctx, 1, &A, &A, 0, &C[i], NULL), TESS_OK, ctx);
+        }
+        fesetround(FE_TONEAREST);
+        CHECK(memcmp(C[0].data, C[1].data, FLOATS * sizeof *x) == 0, "4 threads round otherwise than 1");
+    }
+    CHECK_STATUS(tess_close(ctx), TESS_OK, ctx);
+    free(x);
 }

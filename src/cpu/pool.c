@@ -7,6 +7,7 @@
  * one. Nobody who looks needs the lock: sixteen threads that take it one after the other would take longer, too. */
 #include "pool.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,7 +33,8 @@ struct pool {
     pthread_cond_t start, finish;
     void (*task)(void *argument, int worker);
     void *argument;
-    int started;                   /* threads alive: workers[1] … workers[started] */
+    fenv_t rounding; /* the caller's, and how it treats subnormal numbers: all compute as it does */
+    int started;     /* threads alive: workers[1] … workers[started] */
     OWN_LINE _Atomic uint64_t job; /* its number, and in the lowest bits the threads that it wants */
     _Atomic int stopping;
     OWN_LINE _Atomic int busy;
@@ -99,6 +101,7 @@ static void *work(void *argument) {
         if (atomic_load(&self->stopping)) return NULL;
         seen = atomic_load(&self->job);
         if (me->number >= wanted_by(seen)) continue;
+        fesetenv(&self->rounding);
         self->task(self->argument, me->number);
         if (atomic_fetch_sub(&self->busy, 1) == 1) {
             pthread_mutex_lock(&self->lock);
@@ -142,6 +145,7 @@ void pool_run(pool *self, int workers, void (*task)(void *argument, int worker),
         pthread_mutex_lock(&self->lock);
         self->task = task;
         self->argument = argument;
+        fegetenv(&self->rounding);
         atomic_store(&self->busy, workers - 1);
         uint64_t last = atomic_load(&self->job);
         atomic_store(&self->job, last - (uint64_t)wanted_by(last) + NEXT_JOB + (uint64_t)workers);
