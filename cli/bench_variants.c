@@ -59,12 +59,20 @@ static char *join_params(const tess_kernel_info *kernel, const char *params, int
     return asprintf(&joined, "%s%s%s", params, text[0] != '\0' ? "," : "", text) < 0 ? NULL : joined;
 }
 
-static void add_variants(bench_request *r, const tess_kernel_info *kernel, const char *params,
+/* Without memory for parameters others would be measured than were asked for. */
+static bool add_variant(bench_request *r, const tess_kernel_info *kernel, char *params, bool has_params) {
+    if (has_params && params == NULL) say_error("out of memory");
+    r->variants[r->variant_count++] = (bench_variant){kernel, params};
+    return !has_params || params != NULL;
+}
+
+static bool add_variants(bench_request *r, const tess_kernel_info *kernel, const char *params,
                          const int64_t *tiles, size_t tile_count) {
-    bool swept = has_tile(kernel) && tile_count > 0;
-    for (size_t i = 0; i < (swept ? tile_count : 1); i++)
-        r->variants[r->variant_count++] =
-            (bench_variant){kernel, join_params(kernel, params, swept ? tiles[i] : 0)};
+    bool swept = has_tile(kernel) && tile_count > 0, good = true;
+    for (size_t i = 0; good && i < (swept ? tile_count : 1); i++)
+        good = add_variant(r, kernel, join_params(kernel, params, swept ? tiles[i] : 0),
+                           params != NULL || swept);
+    return good;
 }
 
 static bool make_room(bench_request *r, size_t of_each) {
@@ -81,8 +89,8 @@ static int make_sweep(bench_request *r, const char *text, const char *params) {
     if (!make_room(r, sweep.combinations)) return EXIT_CHECK;
     for (size_t i = 0; i < r->kernels.count; i++)
         for (size_t j = 0; j < sweep.combinations; j++)
-            r->variants[r->variant_count++] =
-                (bench_variant){&r->kernels.kernels[i], bench_sweep_params(&sweep, j, params)};
+            if (!add_variant(r, &r->kernels.kernels[i], bench_sweep_params(&sweep, j, params), true))
+                return EXIT_CHECK;
     r->sorted = true;
     return EXIT_FINE;
 }
@@ -100,6 +108,6 @@ int bench_make_variants(bench_request *r, const args *a) {
         return say_usage("--tile and a TILE, BX or BY in --params exclude each other; give one");
     if (!make_room(r, tile_count + 1)) return EXIT_CHECK;
     for (size_t i = 0; i < r->kernels.count; i++)
-        add_variants(r, &r->kernels.kernels[i], params, tiles, tile_count);
+        if (!add_variants(r, &r->kernels.kernels[i], params, tiles, tile_count)) return EXIT_CHECK;
     return EXIT_FINE;
 }

@@ -47,13 +47,20 @@ int say_flush(void) {
     return reason;
 }
 
+void say_plain(char *text) {
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == '\177') *text = '?';
+}
+
 /* Tables go to stdout; both streams are often one terminal, so what was printed before comes out before. */
 __attribute__((format(printf, 1, 0))) static void write_sentence(const char *format, va_list args) {
     say_flush();
     say_progress_end();
-    fputs("tessera: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    char *text = NULL;
+    if (vasprintf(&text, format, args) < 0) text = NULL;
+    if (text != NULL) say_plain(text);
+    fprintf(stderr, "tessera: %s\n", text != NULL ? text : "out of memory");
+    free(text);
 }
 
 void say_error(const char *format, ...) {

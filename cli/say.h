@@ -27,6 +27,9 @@ void say_progress_end(void);
  * did not. */
 int say_flush(void);
 
+/* Makes '?' of control characters but line ends and tabs: what a file holds must not steer the terminal. */
+void say_plain(char *text);
+
 /* Whether TESSERA_VERBOSE is set to anything but "" or "0". */
 bool say_verbose(void);
 /* Whether escape codes may be written: a terminal that can show them, and NO_COLOR not set. */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONGEST = 100000 };
+enum { LONGEST = 100000, LINE_ROOM = 1 << 16 };
 
 bool sizes_parse_one(const char *text, const char *end, int64_t *value) {
     if (end == NULL) end = text + strlen(text);
@@ -195,14 +195,26 @@ static FILE *open_shapes(const char *path) {
     return file;
 }
 
+/* A line without its end; false at the end of the file, or (*whole is false) if it is too long, or has a byte no text has. */
+static bool read_line(FILE *file, char line[LINE_ROOM], bool *whole) {
+    int length = 0, c;
+    while ((c = getc(file)) != EOF && c != '\n') {
+        *whole = c != '\0' && length < LINE_ROOM - 1;
+        if (!*whole) return false;
+        line[length++] = (char)c;
+    }
+    line[length] = '\0';
+    return c != EOF || length > 0;
+}
+
 bool sizes_add_file(sizes_list *list, const char *path) {
     FILE *file = open_shapes(path);
     if (file == NULL) return false;
-    char *buffer = NULL;
-    size_t room = 0, before = list->count;
-    bool good = true;
-    for (int number = 1; good && getline(&buffer, &room, file) >= 0; number++) {
-        const char *text = trim(buffer);
+    char line[LINE_ROOM];
+    size_t before = list->count;
+    bool good = true, whole = true;
+    for (int number = 1; good && read_line(file, line, &whole); number++) {
+        const char *text = trim(line);
         if (text[0] == '\0') continue;
         good = strchr(text, 'x') != NULL && strchr(text, ':') == NULL ? sizes_add_shapes(list, text)
                                                                       : sizes_add_squares(list, text);
@@ -211,11 +223,14 @@ bool sizes_add_file(sizes_list *list, const char *path) {
     if (good && ferror(file)) {
         say_error("could not read the shapes file '%s': %s", path, strerror(errno));
         good = false;
+    } else if (good && !whole) {
+        say_error("the shapes file '%s' is no text, or has a line of more than %d characters", path,
+                  LINE_ROOM - 1);
+        good = false;
     } else if (good && list->count == before) {
         say_error("the shapes file '%s' holds no shape; write one MxNxK a line", path);
         good = false;
     }
-    free(buffer);
     fclose(file);
     return good;
 }

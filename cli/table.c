@@ -146,6 +146,7 @@ static void show_cell(const table_column *column, const table_cell *cell, char *
     if (cell->held == CELL_EMPTY) return;
     if (cell->held == CELL_TEXT) {
         snprintf(out, CELL_TEXT_MAX, "%s", cell->text);
+        say_plain(out);
         return;
     }
     double value = cell->held == CELL_REAL ? cell->real : (double)cell->count;

@@ -226,5 +226,11 @@ compare 2 'a bad threshold' "$work/one.csv" "$work/two.csv" --threshold x
 printf '%s\nq,1,1,1,30,1,1,1\n' "$head" >"$work/other.csv"
 compare 2 'nothing in common' "$work/one.csv" "$work/other.csv"
 has 'nothing in common' err 'no case in common'
+# What a file holds does not steer the terminal.
+printf '%s\nq\033[31m,1,1,1,30,1,1,1\n' "$head" >"$work/steers.csv"
+compare 0 'a name with an escape' "$work/steers.csv" "$work/steers.csv"
+has 'a name with an escape' out 'q?[31m'
+tr -d '\033' <"$work/out" | cmp -s - "$work/out"
+expect 'no escape is printed' 0 $?
 
 finish compare

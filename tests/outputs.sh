@@ -167,6 +167,9 @@ says 'a pipe among kernels' 'not a regular file'
 echo 'no kernel' >some.cu
 run 2 'a file and a CPU' verify --device cpu --file some.cu
 says 'a file and a CPU' '--file is a kernel for a GPU, but the device is cpu; give --device cuda, or --device sim'
+timeout 60 "$tessera" bench 1 --device cpu --shapes /dev/zero >out 2>err
+try 'a shapes file without an end' test $? -eq 2
+says 'a shapes file without an end' "the shapes file '/dev/zero' is no text, or has a line of more than 65535 characters"
 TESSERA_KERNEL_DIR=/nowhere "$tessera" verify 1 --device sim --type f32 --shape 3x3x3 >out 2>err
 says 'a wrong directory of kernels' 'TESSERA_KERNEL_DIR says to look there'
 
