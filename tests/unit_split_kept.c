@@ -132,7 +132,7 @@ TEST(split_kept_parts_of_products_that_are_cut_or_turned) {
     try_kept(&bench, "in slices", &a, &b, &rows, kept);
     try_kept_shares(&a, &b, &rows, kept);
     problem run =
-        {.in = TESS_F32, .out = TESS_F32, .acc = TESS_F32, .m = M, .n = N, .k = DEPTH, .batch = {1}};
+        {.in = TESS_F32, .out = TESS_F32, .acc = TESS_F32, .m = M, .n = N, .k = DEPTH, .batch = {1, 0, 0, 0}};
     int64_t all = slices_workspace(&run, NULL, 2),
             got = slices_workspace(&run, &(operands){.kept_a = &kept[0], .kept_b = &kept[1]}, 2);
     CHECK(got == all, "slices, which use nothing that is kept, get %lld bytes of %lld", (long long)got,
