@@ -91,15 +91,12 @@ TEST(gemm_kernels_of_long_sides) {
         tess_kernel_info info;
         if (!CHECK_STATUS(tess_describe_kernel(i, &info), TESS_OK, NULL)) break;
         if (strcmp(info.device, "cpu") != 0) continue;
-        int taken = 0, vectors = strstr(info.name, "vector") != NULL;
+        int taken = 0, vectors = strstr(info.name, "vector") != NULL, rows = vectors ? 1 : 3,
+            cols = vectors ? 1 : 5;
         for (int side = 0; side < 4; side++) {
             problem_spec spec = {.types = type_pairs[side == 3],
-                                 .m = side == 0 ? LONG
-                                      : vectors ? 1
-                                                : 3,
-                                 .n = side % 2  ? LONG
-                                      : vectors ? 1
-                                                : 5,
+                                 .m = side == 0 ? LONG : rows,
+                                 .n = side % 2 ? LONG : cols,
                                  .k = side == 2 ? LONG : 7,
                                  .alpha = 2,
                                  .beta = 1,

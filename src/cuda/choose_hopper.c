@@ -85,8 +85,6 @@ static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(
  * split k (and each of them) and a copy take whatever their size. */
 static const double line_time = 1.2, copy_rate = 3600, tile_start = 1500, pair_start = 1000,
                     split_start = 700, split_each = 275, copy_start = 8000;
-/* The same of a copy that cannot be avoided: with it tiles are not chosen, but what is compared with kernels of other families. */
-static const double needed_copy_start = 3000;
 /* Bytes of A and B that the second-level cache holds, and those that memory gives in a nanosecond. */
 static const double cached = 60e6, memory_rate = 4200;
 /* So many multiprocessors belong to no cluster of four blocks or more. */
@@ -189,13 +187,14 @@ static void choose_share(choosing *best, const tiled *by, const problem *run, in
     }
 }
 
-/* Nanoseconds of the launch that copies A and B where TMA cannot move them, or as bf16. */
+/* Nanoseconds of the launch that copies A and B where TMA cannot move them, or as bf16: whatever the tiles, so that it counts only
+ * beside kernels of other families. */
 static double time_to_copy(const problem *run, lines a, lines b) {
     int rounds = run->in == TESS_F32 && run->compute == TESS_COMPUTE_BF16;
     double copied = (rounds || a == LINES_COPIED ? (double)run->m : 0) +
                     (rounds || b == LINES_COPIED ? (double)run->n : 0);
     double bytes = copied * (double)(run->k * run->batch.count * numeric_size(run->in));
-    return copied > 0 ? needed_copy_start + 2 * bytes / copy_rate : 0;
+    return copied > 0 ? cuda_copy_time(bytes) : 0;
 }
 
 /* The kernel may compute the transposed product. */

@@ -46,9 +46,8 @@ static const double alone = 0.75, second_launch = 2000, worth_cutting = 0.995;
  * multiprocessors with one block each, and with several. */
 static const double cached = 40e6, few_rate = 2350, many_rate = 3400;
 
-/* What a step takes longer, and what beginning and ending does, where rows of A or B are not aligned; and the nanoseconds of a
- * launch that copies them so that they are, and the bytes it moves in one. */
-static const double loose_step = 1.9, loose_start = 1.4, copy_start = 3000, copy_rate = 3600;
+/* What a step takes longer, and what beginning and ending does, where rows of A or B are not aligned. */
+static const double loose_step = 1.9, loose_start = 1.4;
 
 /* What there is to choose for: the product as the kernel sees it, and the card. */
 typedef struct asked {
@@ -156,7 +155,7 @@ static asked ask_for(const cuda_device *self, const problem *what, route *way) {
     if (!kernel || route_of(what, kernel, params, NULL, way, &why) != TESS_OK) return ask;
     ask.run = way->run;
     ask.aligned = route_can_read(way, NULL, 4) ? 1 + route_can_write(way, NULL, 4) : 0;
-    if (way->a.copied || way->b.copied) ask.copies = copy_start + 2 * bytes_of(&ask.run) / copy_rate;
+    if (way->a.copied || way->b.copied) ask.copies = cuda_copy_time(bytes_of(&ask.run));
     return ask;
 }
 
