@@ -38,12 +38,18 @@ DEVICE unsigned round_pair(float low, float high) {
 #ifndef TURNED_SUMS
 #define TURNED_SUMS 0
 #endif
+/* Rows of boxes that a team has below one another. */
+#ifndef STRIPS
+#define STRIPS 1
+#endif
 enum {
     BOX_ROWS = BOX / LINE,
     TEAM = TURNED_SUMS ? 64 : 2 * BOX_ROWS, /* threads that fill a box */
     BOX_SUMS = BOX_ROWS * BOX_COLS / TEAM,
-    TILE_BOXES = TURNED_SUMS ? BM / BOX_ROWS : BN / BOX_COLS,
-    TILE_SUMS = TILE_BOXES * BOX_SUMS
+    STRIP = BN / BOX_COLS, /* boxes side by side */
+    TILE_BOXES = TURNED_SUMS ? BM / BOX_ROWS : STRIPS * STRIP,
+    REST = TURNED_SUMS ? 0 : BN - STRIP * BOX_COLS, /* columns that fill no box */
+    TILE_SUMS = TILE_BOXES * BOX_SUMS + STRIPS * REST / 2
 };
 
 DEVICE void team_wait(void) {
@@ -83,10 +89,12 @@ DEVICE unsigned in_box(unsigned box, int row, int col) {
 /* Where a team's box begins. */
 DEVICE place place_of_box(const output *o, int number) {
     place p = o->at;
-    if (TURNED_SUMS)
+    if (TURNED_SUMS) {
         p.row += number * BOX_ROWS;
-    else
-        p.col += number * BOX_COLS;
+    } else {
+        p.row += number / STRIP * BOX_ROWS;
+        p.col += number % STRIP * BOX_COLS;
+    }
     return p;
 }
 
@@ -244,6 +252,40 @@ DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, outcome how) {
 }
 #endif
 
+#if !TURNED_SUMS
+DEVICE pair two_of(acc_t low, acc_t high) {
+#if defined(TYPE_F16) || defined(TYPE_BF16)
+    return round_pair(low, high);
+#else
+    pair both = {{low, high}};
+    return both;
+#endif
+}
+
+/* Columns of a tile that fill no box have no way through shared memory. */
+DEVICE void write_rest(const output *o, const acc_t *sums, outcome how) {
+    const gemm *g = &o->all->g;
+    const int lane = threadIdx.x % 32, step = C_STEP(g), first = o->at.row + first_row() + lane / 4;
+    UNROLL
+    for (int i = 0; i < REST / 2; i += 2) {
+        int row = first + i / 2 % 2 * 8, col = o->at.col + STRIP * BOX_COLS + i / 4 * 8 + lane % 4 * 2;
+        out_t *to = g->c + o->at.product * g->batch_c + row * g->ldc + col * step;
+        if (row >= g->m || col >= g->n) continue;
+        const int both = STORE || col + 1 < g->n;
+        pair two =
+            two_of(result_of(g, sums[i], to, how), both ? result_of(g, sums[i + 1], to + step, how) : 0);
+        if (STORE) {
+            *(pair *)to = two;
+        } else {
+            to[0] = ((const out_t *)&two)[0];
+            if (both) to[step] = ((const out_t *)&two)[1];
+        }
+    }
+}
+#else
+DEVICE void write_rest(const output *o, const acc_t *sums, outcome how) {}
+#endif
+
 DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
     const int reads = how == ADDED;
     UNROLL
@@ -268,6 +310,7 @@ DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
             release(o->held[1]);
         }
     }
+    if (REST > 0) write_rest(o, &sums[TILE_BOXES * BOX_SUMS], how);
 }
 
 /* Before the products of a tile, and after them. */

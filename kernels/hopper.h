@@ -125,33 +125,44 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 }
 #define WGMMA_STEP(turned) ((turned) ? 16 * 128 / 16 : 32 / 16)
 
-#define WG_32                                                                                       \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20" \
-    ", %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define WG_64                                                                                          \
-    WG_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49" \
-          ", %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define WG_96                                                                                          \
-    WG_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81" \
-          ", %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define WG_128                                                                                           \
-    WG_96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
-          ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+/* The names of so many sums; and the sums, as operands. */
+#define WG_32                                                              \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
+    ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WG_64                                                                                \
+    WG_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
+          ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define WG_72  WG_64 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define WG_80  WG_72 ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define WG_96  WG_80 ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define WG_104 WG_96 ", %96, %97, %98, %99, %100, %101, %102, %103"
+#define WG_112 WG_104 ", %104, %105, %106, %107, %108, %109, %110, %111"
+#define WG_128                                                                                            \
+    WG_112 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, " \
+           "%127"
 #if defined(TYPE_I8_I32)
 #define WG_ONE(d, i) "+r"(d[i])
 #else
 #define WG_ONE(d, i) "+f"(d[i])
 #endif
-#define WG_4(d, i)     WG_ONE(d, i), WG_ONE(d, (i) + 1), WG_ONE(d, (i) + 2), WG_ONE(d, (i) + 3)
-#define WG_16(d, i)    WG_4(d, i), WG_4(d, (i) + 4), WG_4(d, (i) + 8), WG_4(d, (i) + 12)
-#define WG_FIRST(d, i) WG_16(d, i), WG_16(d, (i) + 16)
+#define WG_4(d, i)   WG_ONE(d, i), WG_ONE(d, (i) + 1), WG_ONE(d, (i) + 2), WG_ONE(d, (i) + 3)
+#define WG_8(d, i)   WG_4(d, i), WG_4(d, (i) + 4)
+#define WG_16(d, i)  WG_8(d, i), WG_8(d, (i) + 8)
+#define WG_IN_32(d)  WG_16(d, 0), WG_16(d, 16)
+#define WG_IN_64(d)  WG_IN_32(d), WG_16(d, 32), WG_16(d, 48)
+#define WG_IN_72(d)  WG_IN_64(d), WG_8(d, 64)
+#define WG_IN_80(d)  WG_IN_72(d), WG_8(d, 72)
+#define WG_IN_96(d)  WG_IN_80(d), WG_16(d, 80)
+#define WG_IN_104(d) WG_IN_96(d), WG_8(d, 96)
+#define WG_IN_112(d) WG_IN_104(d), WG_8(d, 104)
+#define WG_IN_128(d) WG_IN_112(d), WG_16(d, 112)
 /* Columns of the sums. */
 #ifndef WGMMA_COLS
 #define WGMMA_COLS BN
 #endif
 #if WGMMA_COLS == 64
 #define WG_SUMS      WG_32
-#define WG_ALL(d)    WG_FIRST(d, 0)
+#define WG_ALL(d)    WG_IN_32(d)
 #define WG_OTHERS    "%32, %33, keep"
 #define WG_KEEP      "%34"
 #define WG_HELD      "{%32, %33, %34, %35}, %36, keep"
@@ -159,15 +170,27 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 #define WG_COLUMNS   "n64"
 #elif WGMMA_COLS == 128
 #define WG_SUMS      WG_64
-#define WG_ALL(d)    WG_FIRST(d, 0), WG_FIRST(d, 32)
+#define WG_ALL(d)    WG_IN_64(d)
 #define WG_OTHERS    "%64, %65, keep"
 #define WG_KEEP      "%66"
 #define WG_HELD      "{%64, %65, %66, %67}, %68, keep"
 #define WG_HELD_KEEP "%69"
 #define WG_COLUMNS   "n128"
+#elif WGMMA_COLS == 144
+#define WG_SUMS    WG_72
+#define WG_ALL(d)  WG_IN_72(d)
+#define WG_OTHERS  "%72, %73, keep"
+#define WG_KEEP    "%74"
+#define WG_COLUMNS "n144"
+#elif WGMMA_COLS == 160
+#define WG_SUMS    WG_80
+#define WG_ALL(d)  WG_IN_80(d)
+#define WG_OTHERS  "%80, %81, keep"
+#define WG_KEEP    "%82"
+#define WG_COLUMNS "n160"
 #elif WGMMA_COLS == 192
 #define WG_SUMS      WG_96
-#define WG_ALL(d)    WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64)
+#define WG_ALL(d)    WG_IN_96(d)
 #define WG_OTHERS    "%96, %97, keep"
 #define WG_KEEP      "%98"
 #define WG_HELD      "{%96, %97, %98, %99}, %100, keep"
@@ -175,13 +198,25 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 #define WG_COLUMNS   "n192"
 #elif WGMMA_COLS == 200
 #define WG_SUMS    WG_96 ", %96, %97, %98, %99"
-#define WG_ALL(d)  WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64), WG_4(d, 96)
+#define WG_ALL(d)  WG_IN_96(d), WG_4(d, 96)
 #define WG_OTHERS  "%100, %101, keep"
 #define WG_KEEP    "%102"
 #define WG_COLUMNS "n200"
+#elif WGMMA_COLS == 208
+#define WG_SUMS    WG_104
+#define WG_ALL(d)  WG_IN_104(d)
+#define WG_OTHERS  "%104, %105, keep"
+#define WG_KEEP    "%106"
+#define WG_COLUMNS "n208"
+#elif WGMMA_COLS == 224
+#define WG_SUMS    WG_112
+#define WG_ALL(d)  WG_IN_112(d)
+#define WG_OTHERS  "%112, %113, keep"
+#define WG_KEEP    "%114"
+#define WG_COLUMNS "n224"
 #else
 #define WG_SUMS      WG_128
-#define WG_ALL(d)    WG_FIRST(d, 0), WG_FIRST(d, 32), WG_FIRST(d, 64), WG_FIRST(d, 96)
+#define WG_ALL(d)    WG_IN_128(d)
 #define WG_OTHERS    "%128, %129, keep"
 #define WG_KEEP      "%130"
 #define WG_HELD      "{%128, %129, %130, %131}, %132, keep"

@@ -340,20 +340,6 @@ DEVICE void undo_scaling(const split_gemm *all, place at, float sums[BN / 2]) {
     }
 }
 
-/* Columns of a tile beyond its boxes, up to 8, have no way through shared memory. */
-enum { BOXED = TILE_BOXES * BOX_COLS };
-DEVICE void write_rest(const output *o, const float sums[4]) {
-    const gemm *g = &o->all->g;
-    int lane = threadIdx.x % 32, row = o->at.row + lane / 4, col = o->at.col + BOXED + lane % 4 * 2;
-    UNROLL
-    for (int i = 0; i < 4; i++) {
-        int r = row + i / 2 * 8, c = col + i % 2;
-        float *to = g->c + o->at.product * g->batch_c + r * g->ldc + c * C_STEP(g);
-        if (r < g->m && c < g->n)
-            *to = g->beta.value != 0 ? scaled(g, sums[i], to) : TIMES(g->alpha.value, sums[i]);
-    }
-}
-
 /* ---- Tiles that are cut ---- */
 
 /* A warp's totals of a piece go to its place, four of a lane beside its neighbours'. Which warp of the tile's pieces comes last
@@ -415,7 +401,6 @@ DEVICE void consume(const split_gemm *all, room r, int way, int rank) {
         }
         if (way == WAY_FP16X3) undo_scaling(all, o.at, totals);
         write_tile(&o, totals);
-        if (BOXED < BN) write_rest(&o, &totals[BOXED / 2]);
     }
     if (consumer == 0) named_wait(1, 128 * CONSUMERS);
     end_boxes();

@@ -14,7 +14,7 @@
 #define BM 128 /* rows of C of a block, 64 for each warpgroup that multiplies: 64, 128 or 192 */
 #endif
 #ifndef BN
-#define BN 256 /* columns of C of a block: 64, 128, 192, and up to BM = 128 also 256 */
+#define BN 256 /* columns of C of a block: 64, 128, 144, 160, 192, and up to BM = 128 also 208, 224, 256 */
 #endif
 #ifndef STAGES
 #define STAGES 4 /* tiles of A and B in flight or in use */
@@ -57,7 +57,9 @@ enum {
     BK = LINE / (int)sizeof(in_t),
     STEPS = 4, /* products of 32 bytes along k of a stage */
     A_BYTES = BM * LINE,
-    STAGE = A_BYTES + BN * LINE,
+    /* Lines of B: where it is turned they come by chunks of 64 columns, of which the last may be more than the tile has. */
+    B_LINES = B_TURNED ? (BN + 63) / 64 * 64 : BN,
+    STAGE = A_BYTES + B_LINES * LINE,
     CHUNK = 64 * LINE,                /* 64 lines: of a warpgroup's A, or of a turned tile */
     PART = (B_TURNED ? 64 : BN) / CM, /* lines that a block fetches of a chunk, or of all of B */
     RUN = TURN > 0 ? TURN : 1,
@@ -71,57 +73,7 @@ enum {
 #define TEAMS (TALL ? CONSUMERS : 4 * CONSUMERS)
 #include "walk.h"
 
-#include "pace.h"
-
-/* ---- The producer: one thread asks for tile after tile ---- */
-
-/* A tile from element (k, across) on: one box of lines along k, or (turned) boxes of 64 elements across. With `share`
- * the other blocks of the cluster get it too. */
-DEVICE void load_tile(unsigned to, const tensor_map *map, int turned, int boxes, int k, int across,
-                      int product, unsigned barrier, int share) {
-    UNROLL
-    for (int i = 0; i < boxes; i++) {
-        int x = (turned ? across + 64 * i : k), line = turned ? k : across;
-        if (share)
-            tma_load_all(to + i * CHUNK, map, x, line, product, barrier, (1 << CM) - 1);
-        else
-            tma_load(to + i * CHUNK, map, x, line, product, barrier);
-    }
-}
-
-/* Bytes that come of a stage. Lines beyond the end of a matrix take TMA longer than others, so that boxes along k have no
- * more lines than there are (.clipped): the others' sums are of whatever lies there, and are not written. */
-DEVICE int stage_bytes(const gemm *g) {
-    int of_a = CM == 1 && !A_TURNED && g->m < BM ? g->m : BM,
-        of_b = CM == 1 && !B_TURNED && g->n < BN ? g->n : BN;
-    return (of_a + of_b) * LINE;
-}
-
-/* Every block of a cluster fetches its lines of the tile of B. */
-DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
-    const gemm *g = &all->g;
-    const int bytes = stage_bytes(g), lines = rank * PART, k_lines = B_TURNED ? lines : 0,
-              cols = B_TURNED ? 0 : lines;
-    ring at = {0, 1};
-    walk w = begin_walk(g);
-    pace with = begin_pace(&w, blocks, rank);
-    for (; w.at < w.total; w.at += w.step) {
-        place p = place_of(&w, rank);
-        int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
-        for (int block = 0; block < blocks; block++) {
-            unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
-            keep_pace(&with, block);
-            barrier_wait(r.empty + 8 * at.slot, at.parity);
-            barrier_expect(full, bytes);
-            load_tile(stage, &all->a, A_TURNED, A_TURNED ? BM / 64 : 1, block * BK, p.row, product_a, full,
-                      0);
-            load_tile(stage + A_BYTES + lines * LINE, &all->b, B_TURNED, B_TURNED ? BN / 64 : 1,
-                      block * BK + k_lines, p.col + cols, product_b, full, CM > 1);
-            advance(&at);
-        }
-    }
-    end_pace(&with, &w, blocks);
-}
+#include "fetch.h"
 
 /* ---- The consumers ---- */
 

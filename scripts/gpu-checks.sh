@@ -67,7 +67,7 @@ verify_tensor() {
         case $kernel in
         mma_07_raster) list=$tensor_types count=100 most=700 seeds="$seed 2 3 4 5" ;;
         mma_08_f64) list=f64 count=100 most=700 seeds="$seed 2 3" ;;
-        wgmma_06_turns | wgmma_07_fitted | wgmma_09_split) list=$tensor_types count=100 most=700 seeds=$seed ;;
+        wgmma_06_turns | wgmma_07_fitted | wgmma_09_split | wgmma_10_relay) list=$tensor_types count=100 most=700 seeds=$seed ;;
         wgmma_08_registers) list=f32 count=100 most=700 seeds=$seed ;;
         *) list=bf16,i8,f32 count=16 most=200 seeds=$seed ;;
         esac
@@ -128,9 +128,12 @@ verify_list() {
         echo "4-split-paced split_01_fp16x3 --params BN=64,STAGES=8,CM=2 --type f32 $one_case --shape 4352x4352x4096 --seed $seed"
     fi
     if has_family wgmma && is_hopper; then
-        for params in BM=64,BN=128,STAGES=8,TURN=0 BM=64,BN=192,STAGES=6,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=0,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2; do
+        for params in BM=64,BN=128,STAGES=8,TURN=0 BM=64,BN=192,STAGES=6,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=1,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2 BN=144,TURN=0 BN=160,TURN=0 BN=208 BN=224; do
             echo "4-wgmma_07_fitted:$params wgmma_07_fitted --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
         done
+        echo "4-wgmma_10-small wgmma_10_relay --params BM=64,BN=64 --type bf16,i8 --count 24 --max-size 1000 --seed $seed"
+        echo "4-wgmma_10-rounds wgmma_10_relay --params BM=64,BN=64 --type bf16,bf16:f32,i8,f32 --alpha 2 --beta 1 --batch 1 --shape 1100x1500x700,2100x2100x65,1600x1601x33 --seed $seed"
+        echo "4-tiny auto --type bf16,f16:f32 --count 8 --shape 16x16x16,17x17x17,33x31x35,63x63x63,127x127x127 --seed $seed"
         for params in CK=1 CK=2,BN=128 CK=2,BM=128 CK=2,BM=128,BN=128,STAGES=5 CK=2,BM=128,BN=192,STAGES=4 CK=8,BOXES=2; do
             echo "4-wgmma_09_split:$params wgmma_09_split --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
         done

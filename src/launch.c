@@ -206,10 +206,12 @@ static int64_t whole(int64_t blocks, int64_t cluster) {
 }
 
 int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles) {
-    int64_t most = at_once / cluster * cluster;
+    int64_t most = at_once < cluster ? cluster : at_once / cluster * cluster;
     if (!kernel->persistent) return tiles;
     int64_t blocks = kernel->one_tile ? tiles * cluster : whole(tiles, cluster);
-    return at_most(blocks, most < cluster ? cluster : most);
+    if (blocks <= most || kernel->splits) return at_most(blocks, most);
+    int64_t rounds = launch_pieces(blocks, most);
+    return whole(launch_pieces(blocks, rounds), cluster);
 }
 
 void launch_fit_grid(const kernel_row *kernel, int cluster, int64_t at_once, unsigned grid[3]) {

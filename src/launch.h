@@ -79,7 +79,9 @@ static inline int64_t launch_pieces(int64_t length, int64_t piece) {
 int64_t launch_tiles(const launch_shape *shape, const problem *run);
 
 /* How many blocks do that many tiles: one each, or of a persistent kernel whole clusters, and no more than the
- * `at_once` that run at the same time; and the grid of those, from that with a block for each tile. */
+ * `at_once` that run at the same time; nor more than as many rounds of tiles take, since the others' clock is higher without
+ * those that would be done a tile early. (f32 from parts cuts the tiles of its last round, and has work for all.) And the
+ * grid of those, from that with a block for each tile. */
 int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles);
 void launch_fit_grid(const kernel_row *kernel, int cluster, int64_t at_once, unsigned grid[3]);
 

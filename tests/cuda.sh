@@ -75,7 +75,7 @@ tensor() {
     run 0 bench auto --device cuda --sizes 128 --samples 1 --peer none --compute tf32
     says 'the planner uses what is allowed' 'f32 is multiplied as TF32'
     run 0 bench auto --device cuda $quick --peer none --compute tf32
-    says 'but where it is faster' 'multiply-adds of f32 take less time than tensor cores'
+    says 'but where it is faster' 'multiply-adds take less time than tensor cores'
     run 0 bench auto --device cuda $quick --peer none
     says 'and only that' 'auto:simt_15_split'
     run 0 bench auto,simt_09_tile2d,simt_05_shared --device cuda $quick --peer none --compute bf16

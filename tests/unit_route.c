@@ -388,21 +388,25 @@ TEST(route_architecture_alone) {
           "%s", why.text);
 }
 
-/* Boxes and clusters are formulas of the row; grids are whole clusters, and no more than run at once. */
+/* Boxes and clusters are formulas of the row; grids are whole clusters that run at once, and no more than the rounds take. */
 TEST(route_shapes_and_grids_for_tma) {
     static const struct {
-        int persistent;
+        int persistent, splits;
         int64_t cluster, at_once;
         unsigned grid[3], want[3];
-    } cases[] = {{0, 1, 0, {3, 2, 5}, {3, 2, 5}},     {0, 2, 0, {3, 2, 5}, {4, 2, 5}},
-                 {1, 1, 132, {3, 2, 5}, {30, 1, 1}},  {1, 1, 132, {3, 9, 5}, {132, 1, 1}},
-                 {1, 2, 133, {3, 9, 5}, {132, 1, 1}}, {1, 2, 132, {3, 3, 1}, {10, 1, 1}},
-                 {1, 4, 3, {9, 9, 1}, {4, 1, 1}},     {1, 1, 132, {1 << 20, 65535, 65535}, {132, 1, 1}}};
+    } cases[] =
+        {{0, 0, 1, 0, {3, 2, 5}, {3, 2, 5}},     {0, 0, 2, 0, {3, 2, 5}, {4, 2, 5}},
+         {1, 0, 1, 132, {3, 2, 5}, {30, 1, 1}},  {1, 0, 1, 132, {3, 9, 5}, {68, 1, 1}},
+         {1, 0, 2, 133, {3, 9, 5}, {68, 1, 1}},  {1, 0, 2, 132, {3, 3, 1}, {10, 1, 1}},
+         {1, 0, 2, 132, {7, 19, 2}, {90, 1, 1}}, {1, 0, 1, 132, {33, 4, 1}, {132, 1, 1}},
+         {1, 1, 1, 132, {3, 9, 5}, {132, 1, 1}}, {1, 1, 2, 132, {7, 19, 2}, {132, 1, 1}},
+         {1, 0, 4, 3, {9, 9, 1}, {4, 1, 1}},     {1, 0, 1, 132, {1 << 20, 65535, 65535}, {132, 1, 1}}};
     kernel_row row = *tma_row();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned grid[3];
         memcpy(grid, cases[i].grid, sizeof grid);
         row.persistent = cases[i].persistent;
+        row.splits = cases[i].splits;
         launch_fit_grid(&row, (int)cases[i].cluster, cases[i].at_once, grid);
         CHECK(memcmp(grid, cases[i].want, sizeof grid) == 0, "case %zu: grid %u, %u, %u", i, grid[0], grid[1],
               grid[2]);

@@ -315,15 +315,15 @@ static void check_grid(tess_context *ctx, const char *kernel, const char *params
     release(ctx, memory);
 }
 
-/* As many blocks as there are tiles, or as run at once; whole clusters. */
+/* As many blocks as there are tiles, or as those take that run at once, in as many rounds; whole clusters. */
 STANDIN_TEST(gpu_standin_tma_grids) {
     tess_context *ctx = gpu_open();
     if (!ctx) return;
     check_grid(ctx, top, "BN=64", 384, 128, 1, (const unsigned[]){6, 1, 1}, 1);
     check_grid(ctx, top, "BN=64", 384, 136, 1, (const unsigned[]){9, 1, 1}, 1);
     check_grid(ctx, top, "BN=64", 384, 128, 3, (const unsigned[]){18, 1, 1}, 1);
-    check_grid(ctx, top, "BN=64", 384, 128, 4, (const unsigned[]){AT_ONCE, 1, 1}, 1);
-    check_grid(ctx, top, "BN=64", 1000, 1024, 1, (const unsigned[]){AT_ONCE, 1, 1}, 1);
+    check_grid(ctx, top, "BN=64", 384, 128, 4, (const unsigned[]){24 / 2, 1, 1}, 1);
+    check_grid(ctx, top, "BN=64", 1000, 1024, 1, (const unsigned[]){19, 1, 1}, 1); /* 128 tiles, 7 rounds */
     check_grid(ctx, clustered, "BN=128,CM=2", 384, 128, 1, (const unsigned[]){4, 1, 1}, 1);
     /* No more clusters than fit. */
     check_grid(ctx, clustered, "BN=256,CM=4", 1000, 1024, 1, (const unsigned[]){3 * 4, 1, 1}, 1);
@@ -387,7 +387,9 @@ static void check_plans(const planned *cases, size_t count, tess_type type, tess
 /* Tiles are of the size that makes all rounds together the shortest, on 4 multiprocessors, however small the product.
  * Where lines are not whole lines of the cache, blocks share tiles, or A and B are copied. */
 STANDIN_TEST(gpu_standin_tma_tiles_by_shape) {
-    static const planned cases[] = {{512, 512, 256, "rrr", "wgmma_07_fitted BM=128 BN=256 STAGES=4 ", NULL},
+    static const planned cases[] = {{512, 512, 2048, "rrr", "wgmma_07_fitted BM=128 BN=256 STAGES=4 ", NULL},
+                                    {512, 640, 1024, "rrr", "wgmma_10_relay BM=128 BN=128 STAGES=6 ",
+                                     "one warpgroup writes its tile while the other multiplies"},
                                     {384, 384, 256, "rrr", "wgmma_07_fitted BM=192 BN=192 STAGES=4 ", NULL},
                                     {128, 256, 256, "rrr", "wgmma_07_fitted BM=64 BN=128 STAGES=8 ", NULL},
                                     {128, 768, 256, "rrr", "wgmma_07_fitted BM=128 BN=192 STAGES=4 ", NULL},
@@ -452,11 +454,11 @@ STANDIN_TEST(gpu_standin_tma_narrow_matrices) {
 STANDIN_TEST(gpu_standin_tf32_kernels_by_order) {
     static const planned cases[] =
         {{512, 512, 512, "rrr", "wgmma_08_registers BM=256 BN=128 ", NULL},
-         {512, 512, 512, "rcr", "wgmma_07_fitted BM=128 BN=256 ", NULL},
+         {512, 512, 512, "rcr", "wgmma_10_relay BM=128 BN=128 ", NULL},
          {512, 512, 512, "crr", "wgmma_08_registers BM=256 BN=128 ", "A is copied to rows first"},
-         {512, 512, 512, "ccr", "wgmma_07_fitted BM=128 BN=256 ", "A is copied to rows first"},
+         {512, 512, 512, "ccr", "wgmma_10_relay BM=128 BN=128 ", "A is copied to rows first"},
          {512, 512, 512, "ccc", "wgmma_08_registers BM=256 BN=128 ", NULL},
-         {512, 512, 512, "rrc", "wgmma_07_fitted BM=128 BN=256 ", "B is copied to columns first"},
+         {512, 512, 512, "rrc", "wgmma_10_relay BM=128 BN=128 ", "B is copied to columns first"},
          {64, 64, 64, "rrr", "wgmma_08_registers BM=64 BN=64 ", NULL},
          {127, 127, 127, "rrr", "wgmma_08_registers BM=", "A and B are copied to aligned rows first"},
          {33, 33, 33, "rrr", "simt_15_split ", "but it computes in f32"},

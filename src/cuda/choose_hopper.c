@@ -4,7 +4,8 @@
  * a tile, twice of it where lines do not begin at multiples of those. Two blocks that share the columns of their tiles
  * fetch half of B each, or half of A if they share rows; or A and B are copied beforehand (route.c), where they are large
  * enough. Where tiles are few and k is long, blocks that have the same tile split k; where it is longer still, tiles get
- * shares of it. */
+ * shares of it. Where a tile's end takes long beside its products, warpgroups have tiles of their own, and one writes
+ * while the other multiplies. */
 #include <math.h>
 
 #include "../numeric.h"
@@ -16,6 +17,7 @@
 #define LONG   "; pairs of blocks share tiles, which saves power in a product as large as this"
 #define DEEP   "; tiles are few, and blocks of a cluster split k"
 #define ROWS   "; B lies in rows, and its columns are multiplied from registers"
+#define ENDS   "; one warpgroup writes its tile while the other multiplies"
 
 /* Blocks form pairs for lines that begin anywhere; or for the power that this saves: where it limits the clocks, which takes
  * some rounds of tiles, they gain a hundredth. */
@@ -30,27 +32,41 @@ typedef struct tiling {
     const char *params, *reason;
     int deep;
     int size; /* the bytes of elements that it was measured with, and without shares of k; 0: it was with all */
+    int along; /* 1: where B lies along k alone: in rows its lines would begin anywhere */
 } tiling;
 #define EQUAL(rows, cols) WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"
 #define TILE(rows, cols, time, params, words) \
-    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words, 0, 0 }
-#define PAIR(rows, cols, time, params, words) \
-    { rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED, 0, 0 }
+    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words, 0, 0, 0 }
+#define PAIR(rows, cols, time, params, words)                                                                \
+    {                                                                                                        \
+        rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED, 0, \
+            0, 0                                                                                             \
+    }
+#define ALONG(rows, cols, time, params) \
+    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols), 0, 0, 1 }
 #define TILES(rows, cols, time, params) \
     TILE(rows, cols, time, params, ""), PAIR(rows, cols, time, "CM=2,GROUP=8," params, "")
 static const tiling fitted_tilings[] = {
     TILE(64, 64, 128, "STAGES=8,TURN=0", ""),
     TILES(128, 256, 672, "STAGES=4"),
-    TILE(192, 192, 750, "STAGES=4,TURN=0,BOXES=1", ""),
-    PAIR(192, 192, 742, "CM=2,GROUP=8,STAGES=4,TURN=1,BOXES=1", ""),
-    TILES(128, 192, 524, "STAGES=4,TURN=0"),
+    TILE(192, 192, 755, "STAGES=4,TURN=0,BOXES=1", ""),
+    PAIR(192, 192, 765, "CM=2,GROUP=8,STAGES=4,TURN=1,BOXES=1", ""),
+    TILE(128, 192, 512, "STAGES=4,TURN=2", ""),
+    PAIR(128, 192, 524, "CM=2,GROUP=8,STAGES=4,TURN=0", ""),
     TILES(128, 128, 376, "STAGES=6,TURN=0"),
+    ALONG(128, 144, 415, "STAGES=4,TURN=0"),
+    ALONG(128, 160, 466, "STAGES=4,TURN=0"),
+    ALONG(128, 208, 571, "STAGES=4,TURN=2"),
+    ALONG(128, 224, 616, "STAGES=4,TURN=2"),
     TILE(64, 128, 222, "STAGES=8,TURN=0", ""),
     PAIR(64, 128, 222, "CM=2,GROUP=8,STAGES=6,TURN=0", ""),
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
-    {64, 192, ALONE, 312, "BM=64,BN=192,STAGES=6,TURN=0", EQUAL(64, 192), 0, 2},
-    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4,PACE=8", WGMMA LONG, 0, 0},
+    {64, 192, ALONE, 312, "BM=64,BN=192,STAGES=6,TURN=0", EQUAL(64, 192), 0, 2, 0},
+    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4,PACE=8", WGMMA LONG, 0, 0, 0},
 };
+#define RELAY(time, group, size) \
+    { 128, 128, ALONE, time, "BM=128,BN=128,STAGES=6,GROUP=" #group, WGMMA ENDS, 0, size, 0 }
+static const tiling relay_tilings[] = {RELAY(358, 32, 1), RELAY(356, 16, 2), RELAY(356, 16, 4)};
 #define TILES_IN_ROWS(rows, cols, time, params) \
     TILE(rows, cols, time, params, ROWS), PAIR(rows, cols, time, "CN=2," params, ROWS)
 static const tiling registers_tilings[] = {
@@ -60,14 +76,14 @@ static const tiling registers_tilings[] = {
     TILES_IN_ROWS(192, 128, 500, "STAGES=4,TURN=0"),
     TILES_IN_ROWS(128, 128, 376, "STAGES=6,TURN=0"),
     TILES_IN_ROWS(64, 128, 230, "STAGES=8,TURN=0"),
-    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4,PACE=8", WGMMA ROWS LONG, 0, 0},
+    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4,PACE=8", WGMMA ROWS LONG, 0, 0, 0},
 };
 #define SPLIT(rows, cols, deep, stages) \
     "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages, WGMMA DEEP, deep
 static const tiling split_tilings[] = {
-    {64, 64, ALONE, 128, SPLIT(64, 64, 2, 8), 0},     {64, 64, ALONE, 128, SPLIT(64, 64, 4, 8), 0},
-    {128, 64, ALONE, 222, SPLIT(128, 64, 2, 6), 0},   {128, 128, ALONE, 400, SPLIT(128, 128, 2, 5), 2},
-    {128, 192, ALONE, 524, SPLIT(128, 192, 2, 4), 2},
+    {64, 64, ALONE, 128, SPLIT(64, 64, 2, 8), 0, 0},     {64, 64, ALONE, 128, SPLIT(64, 64, 4, 8), 0, 0},
+    {128, 64, ALONE, 222, SPLIT(128, 64, 2, 6), 0, 0},   {128, 128, ALONE, 400, SPLIT(128, 128, 2, 5), 2, 0},
+    {128, 192, ALONE, 524, SPLIT(128, 192, 2, 4), 2, 0},
 };
 
 /* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. */
@@ -79,12 +95,19 @@ typedef struct tiled {
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8};
 static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tilings), 0, 0};
+static const tiled relay = {"wgmma_10_relay", relay_tilings, LENGTH(relay_tilings), 0, 0};
 static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3};
 
-/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a tile, pairs of blocks, blocks that
+/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a launch, pairs of blocks, blocks that
  * split k (and each of them) and a copy take whatever their size. */
-static const double line_time = 1.2, copy_rate = 3600, tile_start = 1500, pair_start = 1000,
+static const double line_time = 1.2, copy_rate = 3600, launch_start = 1000, pair_start = 1000,
                     split_start = 700, split_each = 275, copy_start = 8000;
+/* What is multiplied in i8 takes less of a stage's time. In products of several rounds it is the less, the fewer of the
+ * multiprocessors are at work: the power that the others leave raises the clock. */
+static const double of_bytes = 0.85, of_rounds = 0.72, of_blocks = 0.26;
+/* Warpgroups with tiles of their own take turns from the second round on. Beyond so many rounds, or bytes of A and B, their blocks
+ * are no more in step, and fetch much from memory again; with fewer bytes along k they were not measured. */
+static const double relay_rounds = 8, relay_bytes = 100e6, relay_least = 1536;
 /* Bytes of A and B that the second-level cache holds, and those that memory gives in a nanosecond. */
 static const double cached = 60e6, memory_rate = 4200;
 /* So many multiprocessors belong to no cluster of four blocks or more. */
@@ -113,32 +136,51 @@ static double uneven_time(const problem *run, double blocks, int sms, double of_
     return half * each / memory_rate + each / 2 * line_time / 128 / of_b;
 }
 
+/* Nanoseconds from the last product of a tile to the first of the next. Results of 4 bytes take longer to write; and where
+ * elements have one, both are as long as most of the products. */
+static double end_of(const problem *run, const tiled *by, const tiling *t) {
+    double area = (double)t->rows * t->cols / (128 * 256);
+    if (numeric_size(run->in) == 1 && by != &relay) return 1500 + 3500 * area;
+    return 500 + (numeric_size(run->out) == 4 ? 2100 * area : 0);
+}
+
 /* Nanoseconds that the product takes with such tiles; `uneven`: not before memory has given all. */
 static double time_of(const problem *run, const tiled *by, const tiling *t, int sms, int loose, int uneven) {
     double size = (double)numeric_size(run->in), count = (double)run->batch.count, copy = 0;
     int below = t->shared && !by->shares_a ? 2 : 1, beside = t->shared && by->shares_a ? 2 : 1;
-    double rows = fmin(t->rows, t->shared ? t->rows : (double)run->m), step = t->time;
+    double rows = fmin(t->rows, t->shared ? t->rows : (double)run->m),
+           step = size == 1 && !t->size ? t->time * of_bytes : t->time;
     double fetched = rows / beside + (double)t->cols / below;
     if (loose && !t->shared && route_copies_loose(run)) {
         copy = copy_start + 2 * size * count * (double)run->k * (double)(run->m + run->n) / copy_rate;
         loose = 0;
     }
-    step = fmax(step, fetched * line_time * (loose ? 2 : 1));
     int deep = t->deep ? t->deep : 1;
     double stages = ceil(ceil((double)run->k * size / 128) / deep);
     double tiles = cuda_tiles(run, t->rows * below, t->cols * beside) * below * beside * deep;
-    double rounds = ceil(tiles / (deep < LARGE_CLUSTER || sms <= LEFT_OUT ? sms : sms - LEFT_OUT));
-    double start = t->shared ? pair_start
-                   : t->deep ? split_start + t->deep * split_each
-                             : 0,
-           of_b = (double)t->cols / below / fetched;
-    return copy + start + rounds * tile_start +
+    double at_once = deep < LARGE_CLUSTER || sms <= LEFT_OUT ? sms : sms - LEFT_OUT,
+           rounds = ceil(tiles / at_once);
+    if (rounds > 1 && !t->deep) step *= of_rounds + of_blocks * tiles / rounds / at_once;
+    step = fmax(step, fetched * line_time * (loose ? 2 : 1));
+    double start = launch_start + (t->shared ? pair_start
+                                   : t->deep ? split_start + t->deep * split_each
+                                             : 0),
+           of_b = (double)t->cols / below / fetched, ends = by == &relay ? 1 : rounds;
+    return copy + start + ends * end_of(run, by, t) +
            fmax(rounds * step * stages, uneven ? uneven_time(run, tiles, sms, of_b) : 0);
 }
 
 /* Whether tiles may be of that kind, and shared for that reason. */
 static int is_for(const tiled *by, const tiling *t, const problem *run, int sms, int loose) {
-    if (t->size && t->size != (int)numeric_size(run->in)) return 0;
+    double size = (double)numeric_size(run->in);
+    if (t->size && t->size != size) return 0;
+    if (t->along && run->b_row != 1 && size == 2) return 0;
+    if (by == &relay) {
+        double rounds = cuda_tiles(run, t->rows, t->cols) / sms, along = size * (double)run->k;
+        if (run->m < t->rows || run->n < t->cols || along < relay_least || rounds <= 1 ||
+            rounds > relay_rounds || along * (double)(run->m + run->n) > relay_bytes)
+            return 0;
+    }
     if (t->shared == FOR_LINES) return loose;
     return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
 }
@@ -180,7 +222,7 @@ static void choose_share(choosing *best, const tiled *by, const problem *run, in
     for (int i = 0; i < by->count; i++) {
         const timed with = {by, &by->tilings[i], sms, loose};
         double tiles = cuda_tiles(run, with.tile->rows, with.tile->cols);
-        if (with.tile->shared != ALONE || with.tile->size) continue;
+        if (with.tile->shared != ALONE || with.tile->size || with.tile->along) continue;
         const cuda_sharing how = {tiles, sms, 128 / (int)numeric_size(run->in), time_of_share, &with};
         int64_t share = cuda_choose_share(run, &how, &time);
         if (share > 0) *best = (choosing){by->kernel, with.tile, share, time, time};
@@ -212,7 +254,11 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_c
     const tiled *most = in_rows ? &registers : &fitted;
     choosing best = {NULL, NULL, 0, 0, 0};
     choose_from(&best, most, &run, sms, loose);
-    if (!in_rows) choose_from(&best, &split, &run, sms, loose);
+    if (!in_rows) {
+        choose_from(&best, &split, &run, sms, loose);
+        if (size > 1 || (a != LINES_COPIED && b != LINES_COPIED)) /* i8 took longer behind a copy */
+            choose_from(&best, &relay, &run, sms, loose);
+    }
     choose_share(&best, most, &run, sms, loose);
     cut->share = best.share;
     *time = best.time + time_to_copy(&run, a, b);
