@@ -202,9 +202,9 @@ static bool run_case(const request *r, const tess_kernel_info *kernel, const pro
         sum->expected = status == TESS_ERROR_TYPE || status == TESS_ERROR_KERNEL;
     } else {
         sum->cases++;
-        sum->not_run = status == TESS_ERROR_KERNEL || status == TESS_ERROR_MEMORY;
+        sum->not_run = p.undone || status == TESS_ERROR_KERNEL || status == TESS_ERROR_MEMORY;
         if (sum->not_run) /* which tells nothing of its products */
-            say_error("%s cannot be run: %s", kernel->name, why);
+            say_error("%s cannot be %s: %s", kernel->name, p.undone ? "checked" : "run", why);
         else if (!right && sum->failed < DESCRIBED)
             print_replay(r, kernel, spec, why);
         sum->failed += !right;

@@ -284,12 +284,14 @@ bool problem_has_data(const problem_spec *s, problem_data data) {
 }
 
 bool problem_fill(problem *p, problem_data data, char why[PROBLEM_SENTENCE]) {
+    p->undone = true;
     if (!make_inputs(p, data) || !make_result(p, data)) {
         snprintf(why, PROBLEM_SENTENCE, "the matrices could not be filled; most likely memory has run out");
         return false;
     }
     memcpy(p->c, p->c0, whole_c(p));
-    if (copy_to_device(p, data) == TESS_OK) return true;
+    p->undone = copy_to_device(p, data) != TESS_OK;
+    if (!p->undone) return true;
     snprintf(why, PROBLEM_SENTENCE, "the matrices could not be copied to the device: %s", tess_error(p->ctx));
     return false;
 }
@@ -334,8 +336,7 @@ static void allow_rounded_inputs(const problem_spec *s, tess_check *check) {
     if (check->passed) check->wrong = 0;
 }
 
-static bool check_products(const problem *p, problem_data data, tess_check *worst,
-                           char why[PROBLEM_SENTENCE]) {
+static bool check_products(problem *p, problem_data data, tess_check *worst, char why[PROBLEM_SENTENCE]) {
     const problem_spec *s = &p->spec;
     tess_check_method method = data == PROBLEM_RANDOM ? TESS_CHECK_AUTO : TESS_CHECK_EXACT;
     for (int64_t i = 0; i < s->batch; i++) {
@@ -344,7 +345,8 @@ static bool check_products(const problem *p, problem_data data, tess_check *wors
         tess_check one;
         if (tess_check_gemm(s->alpha, &A, &B, s->beta, s->beta == 0 ? NULL : &C0, &C, method, s->seed,
                             &one) != TESS_OK) {
-            snprintf(why, PROBLEM_SENTENCE, "it could not be checked: %s", tess_error(NULL));
+            snprintf(why, PROBLEM_SENTENCE, "%s", tess_error(NULL));
+            p->undone = true;
             return false;
         }
         if (data == PROBLEM_RANDOM && input_error(s) > 0) allow_rounded_inputs(s, &one);

@@ -68,6 +68,7 @@ typedef struct problem {
     unsigned char *right_c; /* C of exact data, once found right: there is only one; else NULL */
     tess_context *ctx;      /* whose memory a call's operands are in; NULL: the host's */
     void *device_a, *device_b, *device_c;
+    bool undone; /* there was no memory to fill or to check it, which tells nothing of a kernel */
 } problem;
 
 #define PROBLEM_DATA_SENTENCE "uniform in [-1, 1); integer types uniform over +-127 (i8) or +-1000000 (i32)"
@@ -80,10 +81,10 @@ void problem_free(problem *p);
 /* Whether this kind of data exists for the product: exact sums need a range; special data are for small products of floating
  * types, if they were asked for. */
 bool problem_has_data(const problem_spec *spec, problem_data data);
-/* Fills A, B and C, which is poison if beta is 0. On failure *why is a sentence. */
+/* Fills A, B and C, which is poison if beta is 0. On failure *why is a sentence, and `undone` is set. */
 bool problem_fill(problem *p, problem_data data, char why[PROBLEM_SENTENCE]);
 /* Checks every product of the batch, the gaps between C's rows and the memory around it. On failure *why is a
- * sentence. */
+ * sentence; `undone` is set if it is not about the result. */
 bool problem_check(problem *p, problem_data data, tess_check *worst, char why[PROBLEM_SENTENCE]);
 
 /* The views, strides and batch as a call takes them. Work on device memory is queued, not done, when they

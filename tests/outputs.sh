@@ -101,6 +101,16 @@ try 'beyond the limit on file sizes' test $? -eq 1
 says 'beyond the limit on file sizes' "could not write 'limited/x.csv': File too large"
 same 'beyond the limit on file sizes' kept.csv limited/x.csv
 try 'beyond the limit on file sizes nothing is left' [ "$(ls -A limited)" = x.csv ]
+# Where memory runs out nothing is known of a kernel: it is not called wrong.
+if case $(nm "$tessera" 2>/dev/null) in *__asan* | *__tsan*) true ;; *) false ;; esac then skip 'no memory to check with: sanitizers need much themselves'; else
+    limit=5000
+    while [ $limit -le 40000 ]; do
+        (ulimit -v $limit && exec "$tessera" verify cpu_01_naive --type f32 --threads 1 --shape 64x64x8000 --layout nn --ld-pad 0 --misalign 0 --batch 1 --alpha 1 --beta 1 2>&1)
+        limit=$((limit + 1000))
+    done >err
+    says 'no memory to check with' 'cpu_01_naive cannot be checked: '
+    try 'no memory to check with is no wrong result' sh -c '! grep -q "is wrong" err'
+fi
 "$tessera" list >&- 2>err
 says 'standard output is closed' 'could not write to standard output: '
 if grep -q 'Success' err; then fail "closed: $(cat err)"; else pass; fi
