@@ -20,7 +20,7 @@ static const char *const tilings[][2] = {
 };
 enum { TILINGS = sizeof tilings / sizeof *tilings };
 
-/* Microseconds with each, in bursts; 0: not measured. */
+/* Microseconds with each, in bursts (tessera bench KERNEL --params … --sizes … --mode burst); 0: not measured. */
 typedef struct square {
     int64_t size;
     double times[TILINGS];
