@@ -252,7 +252,6 @@ DEVICE void fill_box(const gemm *g, unsigned box, acc_t *sums, outcome how) {
 }
 #endif
 
-#if !TURNED_SUMS
 DEVICE pair two_of(acc_t low, acc_t high) {
 #if defined(TYPE_F16) || defined(TYPE_BF16)
     return round_pair(low, high);
@@ -282,9 +281,6 @@ DEVICE void write_rest(const output *o, const acc_t *sums, outcome how) {
         }
     }
 }
-#else
-DEVICE void write_rest(const output *o, const acc_t *sums, outcome how) {}
-#endif
 
 DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
     const int reads = how == ADDED;

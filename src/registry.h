@@ -34,7 +34,7 @@ typedef struct kernel_row {
     int clipped; /* boxes of A and B along k have no more lines than the matrix, where blocks share none */
     const char *cluster; /* blocks of a cluster, as the kernel declares them; NULL: 1 */
     int one_tile;        /* all blocks of a cluster have the same tile */
-    int persistent;      /* the grid is as many blocks as run at once; they walk over tiles and products */
+    int persistent;      /* the grid is no more blocks than run at once; they walk over tiles and products */
     int dependent;       /* may start while the launch ahead of it runs: it waits itself (griddepcontrol) */
 
     const kernel_source *source; /* what its file says; NULL: it has none (cpu, peers) */

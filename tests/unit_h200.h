@@ -11,4 +11,12 @@ void h200_end(void);
 /* A product in rows. */
 problem h200_problem(tess_type type, tess_compute compute, int64_t m, int64_t n, int64_t k, int64_t count);
 
+/* A kernel, and how its parameters begin. */
+typedef struct h200_tiling {
+    const char *kernel, *params;
+} h200_tiling;
+
+/* Which of so many times, of those tilings, is the chosen one's, and *best: the least. 0: not measured. */
+double h200_time_of(choice chosen, const h200_tiling *tilings, const double *times, int count, double *best);
+
 #endif

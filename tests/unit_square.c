@@ -2,11 +2,9 @@
  * H200. White-box: it asks cuda_choose; no GPU is needed. */
 #include "harness.h"
 
-#include <string.h>
-
 #include "unit_h200.h"
 
-static const char *const tilings[][2] = {
+static const h200_tiling tilings[] = {
     {"wgmma_07_fitted", "BM=128,BN=256,STAGES=4"},
     {"wgmma_07_fitted", "BM=192,BN=192,STAGES=4,TURN=0,BOXES=1"},
     {"wgmma_07_fitted", "BM=128,BN=192,STAGES=4,TURN=2"},
@@ -170,14 +168,7 @@ TEST(square_products_get_tiles_that_were_fast) {
             choice_cut cut = {.share = 0};
             problem what = problem_of(&kinds[i], s->size);
             choice chosen = cuda_choose((const device *)self, &what, &cut);
-            double best = 0, taken = 0;
-            for (int t = 0; t < TILINGS; t++) {
-                double time = s->times[t];
-                if (time > 0 && (best == 0 || time < best)) best = time;
-                if (chosen.params && strcmp(chosen.kernel, tilings[t][0]) == 0 &&
-                    strcmp(chosen.params, tilings[t][1]) == 0)
-                    taken = time;
-            }
+            double best, taken = h200_time_of(chosen, tilings, s->times, TILINGS, &best);
             CHECK(cut.share == 0 && taken > 0 && taken < 1.06 * best,
                   "kind %d, %d: %s %s takes %.1f us, the best %.1f", (int)i, (int)s->size, chosen.kernel,
                   chosen.params, taken, best);

@@ -7,9 +7,11 @@
 #include "unit_h200.h"
 
 /* Whether warpgroups take turns makes no difference here. */
-#define FITTED(rows, cols, stages)      "BM=" #rows ",BN=" #cols ",STAGES=" #stages
-#define SPLIT(rows, cols, deep, stages) "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages
-static const char *const tilings[] = {FITTED(64, 64, 8),     FITTED(64, 128, 8),   FITTED(128, 64, 8),
+#define FITTED(rows, cols, stages) \
+    { "wgmma_07_fitted", "BM=" #rows ",BN=" #cols ",STAGES=" #stages }
+#define SPLIT(rows, cols, deep, stages) \
+    { "wgmma_09_split", "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages }
+static const h200_tiling tilings[] = {FITTED(64, 64, 8),     FITTED(64, 128, 8),   FITTED(128, 64, 8),
                                       FITTED(128, 128, 6),   FITTED(64, 192, 6),   FITTED(128, 192, 4),
                                       SPLIT(64, 64, 2, 8),   SPLIT(64, 64, 4, 8),  SPLIT(128, 64, 2, 6),
                                       SPLIT(128, 128, 2, 5), SPLIT(128, 192, 2, 4)};
@@ -39,12 +41,7 @@ TEST(thin_products_get_tiles_that_were_fast) {
         choice_cut cut = {.share = 0};
         problem what = h200_problem(TESS_BF16, TESS_COMPUTE_DEFAULT, cases[i].m, cases[i].n, cases[i].k, 1);
         choice chosen = cuda_choose((const device *)self, &what, &cut);
-        double best = 0, taken = 0;
-        for (int t = 0; t < TILINGS; t++) {
-            double time = cases[i].times[t];
-            if (time > 0 && (best == 0 || time < best)) best = time;
-            if (chosen.params && strncmp(chosen.params, tilings[t], strlen(tilings[t])) == 0) taken = time;
-        }
+        double best, taken = h200_time_of(chosen, tilings, cases[i].times, TILINGS, &best);
         CHECK(cut.share == 0 && taken > 0 && taken < 1.04 * best, "%dx%dx%d: %s takes %.1f us, the best %.1f",
               (int)cases[i].m, (int)cases[i].n, (int)cases[i].k, chosen.params, taken, best);
     }

@@ -86,17 +86,18 @@ static const tiling split_tilings[] = {
     {128, 192, ALONE, 524, SPLIT(128, 192, 2, 4), 2, 0},
 };
 
-/* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. */
+/* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. `hides_ends`: it writes a
+ * tile while it multiplies the next. */
 typedef struct tiled {
     const char *kernel;
     const tiling *tilings;
-    int count, shares_a, long_rounds;
+    int count, shares_a, long_rounds, hides_ends;
 } tiled;
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
-static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8};
-static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tilings), 0, 0};
-static const tiled relay = {"wgmma_10_relay", relay_tilings, LENGTH(relay_tilings), 0, 0};
-static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3};
+static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8, 0};
+static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tilings), 0, 0, 0};
+static const tiled relay = {"wgmma_10_relay", relay_tilings, LENGTH(relay_tilings), 0, 0, 1};
+static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3, 0};
 
 /* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a launch, pairs of blocks, blocks that
  * split k (and each of them) and a copy take whatever their size. */
@@ -140,7 +141,7 @@ static double uneven_time(const problem *run, double blocks, int sms, double of_
  * elements have one, both are as long as most of the products. */
 static double end_of(const problem *run, const tiled *by, const tiling *t) {
     double area = (double)t->rows * t->cols / (128 * 256);
-    if (numeric_size(run->in) == 1 && by != &relay) return 1500 + 3500 * area;
+    if (numeric_size(run->in) == 1 && !by->hides_ends) return 1500 + 3500 * area;
     return 500 + (numeric_size(run->out) == 4 ? 2100 * area : 0);
 }
 
@@ -165,22 +166,25 @@ static double time_of(const problem *run, const tiled *by, const tiling *t, int 
     double start = launch_start + (t->shared ? pair_start
                                    : t->deep ? split_start + t->deep * split_each
                                              : 0),
-           of_b = (double)t->cols / below / fetched, ends = by == &relay ? 1 : rounds;
+           of_b = (double)t->cols / below / fetched, ends = by->hides_ends ? 1 : rounds;
     return copy + start + ends * end_of(run, by, t) +
            fmax(rounds * step * stages, uneven ? uneven_time(run, tiles, sms, of_b) : 0);
 }
 
+/* Whether warpgroups with tiles of their own were measured on such a product, and gained. */
+static int has_ends_to_hide(const problem *run, const tiling *t, int sms) {
+    double rounds = cuda_tiles(run, t->rows, t->cols) / sms,
+           along = (double)numeric_size(run->in) * (double)run->k;
+    return run->m >= t->rows && run->n >= t->cols && along >= relay_least && rounds > 1 &&
+           rounds <= relay_rounds && along * (double)(run->m + run->n) <= relay_bytes;
+}
+
 /* Whether tiles may be of that kind, and shared for that reason. */
 static int is_for(const tiled *by, const tiling *t, const problem *run, int sms, int loose) {
-    double size = (double)numeric_size(run->in);
+    int64_t size = numeric_size(run->in);
     if (t->size && t->size != size) return 0;
     if (t->along && run->b_row != 1 && size == 2) return 0;
-    if (by == &relay) {
-        double rounds = cuda_tiles(run, t->rows, t->cols) / sms, along = size * (double)run->k;
-        if (run->m < t->rows || run->n < t->cols || along < relay_least || rounds <= 1 ||
-            rounds > relay_rounds || along * (double)(run->m + run->n) > relay_bytes)
-            return 0;
-    }
+    if (by->hides_ends && !has_ends_to_hide(run, t, sms)) return 0;
     if (t->shared == FOR_LINES) return loose;
     return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
 }
