@@ -2,8 +2,6 @@
  *
  * move copies a matrix from any strides to any others. A tile passes through shared memory, so that both sides can
  * be walked along the direction in which they lie. Elements are moved as bits: in_t only has to have their size.
- * move_lines copies lines of neighbours to lines that begin at multiples of 16 bytes, in pieces of 16; of two matrices in
- * one launch, since that takes as long as to copy a small one.
  * round_bf16 and round_tf32 take f32, and round it on the way: to bf16, and to the 11 significant bits of TF32.
  *
  * What counts is how much is on its way at a time: every thread asks for all its elements before it uses one.
@@ -76,62 +74,6 @@ KERNEL(EDGE *LINES) round_bf16(move v) {
 KERNEL(EDGE *LINES) move_strided(move v) {
     __shared__ in_t tile[EDGE][PITCH];
     move_tile(v, tile, 0);
-}
-
-enum { LINE_THREADS = 256, PIECES = 4 };
-VECTOR_TYPE(piece, unsigned, 4);
-
-/* Piece number `at` of a line that ends `end` bytes after its first piece. Nothing behind the end is read. */
-DEVICE piece piece_of(const piece *pieces, int at, int end) {
-    const unsigned char *bytes = (const unsigned char *)pieces;
-    piece p = {{0}};
-    if (16 * at + 16 <= end) return pieces[at];
-    for (int i = 16 * at; i < end; i++) p.at[i % 16 / 4] |= (unsigned)bytes[i] << 8 * (i % 4);
-    return p;
-}
-
-/* 16 bytes from byte number `skip` of two pieces on. */
-DEVICE piece shifted(piece low, piece high, int skip) {
-    unsigned words[8];
-    piece p;
-    UNROLL
-    for (int i = 0; i < 4; i++) words[i] = low.at[i], words[4 + i] = high.at[i];
-    UNROLL
-    for (int i = 0; i < 6; i++) words[i] = skip & 8 ? words[i + 2] : words[i];
-    UNROLL
-    for (int i = 0; i < 5; i++) words[i] = skip & 4 ? words[i + 1] : words[i];
-    UNROLL
-    for (int i = 0; i < 4; i++)
-        p.at[i] = (unsigned)(((unsigned long long)words[i + 1] << 32 | words[i]) >> 8 * (skip & 3));
-    return p;
-}
-
-/* Rows of the move are lines, one for each warp; their elements are next to each other on both sides. A line is read from
- * the piece on that it begins in, and shifted. */
-KERNEL(LINE_THREADS) move_lines(moves both) {
-    const move v = both.of[blockIdx.y];
-    int line = blockIdx.x * (LINE_THREADS / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
-    const char *from = (const char *)((const in_t *)v.from + blockIdx.z * v.batch_from + line * v.from_row);
-    piece *to = (piece *)((in_t *)v.to + blockIdx.z * v.batch_to + line * v.to_row);
-    int skip = (int)((unsigned long long)from % 16), bytes = v.cols * (int)sizeof(in_t), end = skip + bytes;
-    const piece *pieces = (const piece *)(from - skip);
-    await_last_kernel();
-    if (line >= v.rows) return;
-    for (int first = lane; 16 * first < bytes; first += 32 * PIECES) {
-        piece low[PIECES], high[PIECES];
-        UNROLL
-        for (int i = 0; i < PIECES; i++) {
-            int at = first + 32 * i;
-            if (16 * at >= bytes) continue;
-            low[i] = piece_of(pieces, at, end);
-            if (skip) high[i] = piece_of(pieces, at + 1, end);
-        }
-        UNROLL
-        for (int i = 0; i < PIECES; i++) {
-            int at = first + 32 * i;
-            if (16 * at < bytes) to[at] = skip ? shifted(low[i], high[i], skip) : low[i];
-        }
-    }
 }
 #endif
 

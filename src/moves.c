@@ -1,4 +1,4 @@
-/* moves.c: which of move.cu's kernels moves a matrix, and in how many launches. */
+/* moves.c: which kernel of move.cu or lines.cu moves a matrix, and in how many launches. */
 #include "moves.h"
 
 #include "numeric.h"
@@ -14,6 +14,9 @@ const launch_shape moves_shape = {.block_x = MOVE_EDGE,
 /* That of move_lines: a warp does a line, in pieces of 16 bytes. */
 enum { LINE_THREADS = 256, LINE_WARPS = LINE_THREADS / 32, PIECE = 16 };
 static const launch_shape line_shape = {.block_x = LINE_THREADS, .block_y = 1, .cluster = 1};
+/* That of move_turned: a block turns 128 rows of 128 bytes. */
+enum { TURN_ROWS = 128, TURN_BYTES = 128 };
+static const launch_shape turn_shape = {.block_x = 256, .block_y = 1, .products = 1, .cluster = 1};
 /* The largest grid in y and z, and the most columns of one move; lines and elements of a line of move_lines. */
 enum { MOST_GRID = 65535, MOST_COLS = 1 << 30, MOST_LINES = 1 << 30, MOST_LINE = 1 << 27 };
 
@@ -43,20 +46,39 @@ static void set_types(product_launch *launch, tess_type from, tess_type to, move
     launch->out = launch->in == TESS_I8 ? TESS_I32 : launch->in;
 }
 
+/* The same move, rows as columns. */
+static void turn(moving *m) {
+    int64_t rows = m->rows, rows_to = m->rows_to;
+    m->from = moves_turned(m->from), m->to = moves_turned(m->to);
+    m->rows = m->cols, m->cols = rows;
+    m->rows_to = m->cols_to, m->cols_to = rows_to;
+}
+
 /* A matrix that lies in columns is turned. */
 static void use_lines(moving *m) {
-    if (m->to.col != 1) {
-        int64_t rows = m->rows;
-        m->from = moves_turned(m->from), m->to = moves_turned(m->to);
-        m->rows = m->cols, m->cols = rows;
-    }
+    if (m->to.col != 1) turn(m);
     m->by_lines = 1;
     m->rows_to = m->rows, m->cols_to = m->cols; /* it fills up whole pieces by itself */
+    m->launch.file = "lines.cu";
     m->launch.entry = "move_lines";
     m->launch.moves = 2;
     m->launch.shape = line_shape;
     m->cols_most = MOST_LINE;
     m->rows_most = MOST_LINES;
+}
+
+/* From neighbours in a row to lines that are columns, if it is that, or will be turned. */
+static void use_pieces(moving *m) {
+    int64_t size = numeric_size(m->to.type);
+    moving turned = *m;
+    if (m->to.row != 1) turn(&turned);
+    if (size > 4 || turned.to.row != 1 || turned.from.col != 1) return;
+    *m = turned;
+    m->launch.file = "lines.cu";
+    m->launch.entry = "move_turned";
+    m->launch.shape = turn_shape;
+    m->tile_rows = TURN_ROWS, m->tile_cols = TURN_BYTES / size;
+    m->rows_most = (int64_t)MOST_GRID * TURN_ROWS;
 }
 
 /* Where lines end at the last element of a move, they are filled up to whole pieces. */
@@ -93,8 +115,8 @@ static tess_status launch_parts(const product_target *target, moving *m, launch_
         launch->grid[0] = (unsigned)((lines + LINE_WARPS - 1) / LINE_WARPS);
         launch->grid[1] = (unsigned)count;
     } else {
-        launch->grid[0] = (unsigned)((first->cols_to + MOVE_EDGE - 1) / MOVE_EDGE);
-        launch->grid[1] = (unsigned)((first->rows_to + MOVE_EDGE - 1) / MOVE_EDGE);
+        launch->grid[0] = (unsigned)launch_pieces(first->cols_to, m->tile_cols);
+        launch->grid[1] = (unsigned)launch_pieces(first->rows_to, m->tile_rows);
     }
     launch->grid[2] = (unsigned)products;
     return target->launch(target->self, launch, why);
@@ -111,10 +133,13 @@ moving moves_of(const product_target *target, placed from, placed to, int64_t ro
                 .cols_most = MOST_COLS,
                 .rows_to = rows,
                 .cols_to = cols,
+                .tile_rows = MOVE_EDGE,
+                .tile_cols = MOVE_EDGE,
                 .launch = {.shape = moves_shape, .moves = 1}};
     set_types(&m.launch, from.type, to.type, kind);
     if (kind != MOVE_BITS) fill_lines(&m);
     if (kind == MOVE_ALIGNED && target->by_pieces) use_lines(&m);
+    if (kind == MOVE_TURNED && target->by_pieces) use_pieces(&m);
     return m;
 }
 

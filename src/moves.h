@@ -1,4 +1,4 @@
-/* moves.h: copies of matrices from any strides to any others, as launches of kernels/move.cu. */
+/* moves.h: copies of matrices from any strides to any others, as launches of kernels/move.cu and lines.cu. */
 #ifndef MOVES_H
 #define MOVES_H
 
@@ -25,6 +25,7 @@ typedef struct moving {
     int64_t rows, cols, count;
     int64_t rows_most, cols_most; /* of a launch */
     int64_t rows_to, cols_to;     /* of what is written */
+    int64_t tile_rows, tile_cols; /* of a block; of move_lines there are none */
     int by_lines;                 /* it is move_lines, whose rows are lines */
     product_launch launch;
 } moving;
@@ -38,7 +39,7 @@ tess_status moves_run(const product_target *target, moving m, sentence *why);
 /* Two matrices, by one launch if that can be: small ones are copied in the time that a launch takes. */
 tess_status moves_run_two(const product_target *target, moving a, moving b, sentence *why);
 
-/* The block and the tile of move.cu's kernels, but for move_lines. */
+/* The block and the tile of move.cu's kernels. */
 extern const launch_shape moves_shape;
 
 #endif

@@ -1,5 +1,5 @@
-/* unit_move.c: what is copied to aligned lines before a product arrives there, bit by bit: move_lines of kernels/move.cu
- * runs on the simulator, and the product itself is only looked at. White-box: src/product.h, src/sim/sim.h. */
+/* unit_move.c: what is copied to aligned lines before a product arrives there, bit by bit: kernels/lines.cu runs on the
+ * simulator, and the product itself is only looked at. White-box: src/product.h, src/sim/sim.h. */
 #include "harness.h"
 
 #include <stdlib.h>
@@ -12,8 +12,9 @@
 /* Takes launches: copies run, of a product the arguments are kept. */
 typedef struct keeper {
     sim_device *sim;
-    int lines, others; /* matrices that move_lines copies, and copies by other kernels */
-    int launches;      /* of both */
+    int lines, turned,
+        others;   /* matrices that move_lines and move_turned copy, and copies by other kernels */
+    int launches; /* of all */
     launch_gemm product;
 } keeper;
 
@@ -26,6 +27,8 @@ static tess_status keep(void *self, const product_launch *launch, sentence *why)
     k->launches++;
     if (strcmp(launch->entry, "move_lines") == 0)
         k->lines += (int)launch->grid[1];
+    else if (strcmp(launch->entry, "move_turned") == 0)
+        k->turned++;
     else
         k->others++;
     return sim_launch_one(k->sim, launch, why);
@@ -56,8 +59,20 @@ static problem problem_of(tess_type in, const side *a, const side *b, int64_t co
     return p;
 }
 
-/* Runs the product's copies, `off` elements after where memory begins. */
-static void try_copies(device *sim, tess_type in, side a, side b, int64_t count, int64_t off, int copies) {
+/* Lines of B along k are filled up to whole pieces of 16 bytes, with zeros. */
+static int64_t count_not_filled(const launch_gemm *g, int64_t n, int64_t count, int64_t size) {
+    int64_t wrong = 0, k = g->k, end = (k * size + 15) / 16 * 16;
+    const char *b = g->b;
+    for (int64_t p = 0; p < count; p++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = k * size; i < end; i++)
+                wrong += b[(p * g->batch_b + j * g->b_step) * size + i] != 0;
+    return wrong;
+}
+
+/* Runs the product's copies, `off` elements after where memory begins: so many by lines, and so many that are turned. */
+static void try_copies(device *sim, tess_type in, side a, side b, int64_t count, int64_t off, int copies,
+                       int turned) {
     enum { ROOM = 1 << 21 };
     keeper k = {.sim = (sim_device *)sim};
     int64_t size = numeric_size(in);
@@ -80,10 +95,14 @@ static void try_copies(device *sim, tess_type in, side a, side b, int64_t count,
               "%s %lldx%lldx%lld, off by %lld: %lld elements of A and %lld of B are not what they were",
               tess_type_name(in), (long long)a.rows, (long long)b.cols, (long long)a.cols, (long long)off,
               (long long)wrong_a, (long long)wrong_b);
-        CHECK(k.lines == copies, "%d copies by lines and %d others, not %d", k.lines, k.others, copies);
+        CHECK(turned == 0 || count_not_filled(g, b.cols, count, size) == 0,
+              "%s, k = %lld: lines of B are not filled up", tess_type_name(in), (long long)a.cols);
+        CHECK(k.lines == copies && k.turned == turned && k.others == 0,
+              "%d copies by lines, %d turned and %d others, not %d and %d", k.lines, k.turned, k.others,
+              copies, turned);
         int at_once = k.lines == 2 && (a.batch == 0) == (b.batch == 0);
-        CHECK(k.launches == k.lines + k.others - at_once,
-              "%d launches copy %d matrices by lines and %d others", k.launches, k.lines, k.others);
+        CHECK(k.launches == k.lines + k.turned - at_once,
+              "%d launches copy %d matrices by lines, and %d turned", k.launches, k.lines, k.turned);
     }
     free(memory), free(workspace);
 }
@@ -100,14 +119,34 @@ TEST(move_to_aligned_lines) {
                 int64_t line = k + 1 + off % 3;
                 if (line * numeric_size(types[t]) % 16 == 0) continue;
                 try_copies(sim, types[t], (side){5, k, line, 1, 5 * line}, (side){k, 7, 1, line, 7 * line}, 3,
-                           off, 2);
+                           off, 2, 0);
             }
     /* Lines of several blocks; rows of B along n, which i8 and f32 are turned for; rows that go backwards. */
-    try_copies(sim, TESS_BF16, (side){3, 2041, 2041, 1, 0}, (side){2041, 9, 9, 1, 0}, 1, 3, 2);
-    try_copies(sim, TESS_I8, (side){3, 8301, 8301, 1, 0}, (side){8301, 9, 9, 1, 0}, 1, 3, 1);
-    try_copies(sim, TESS_BF16, (side){20, 40, -41, 1, 900}, (side){40, 24, 32, 1, 0}, 2, 0, 1);
-    try_copies(sim, TESS_BF16, (side){20, 40, 48, 1, 960}, (side){40, 24, 32, 1, 0}, 2, 1, 2);
-    try_copies(sim, TESS_BF16, (side){20, 40, 0, 1, 13}, (side){40, 24, 1, 41, 5}, 4, 1, 2);
+    try_copies(sim, TESS_BF16, (side){3, 2041, 2041, 1, 0}, (side){2041, 9, 9, 1, 0}, 1, 3, 2, 0);
+    try_copies(sim, TESS_I8, (side){3, 8301, 8301, 1, 0}, (side){8301, 9, 9, 1, 0}, 1, 3, 1, 1);
+    try_copies(sim, TESS_BF16, (side){20, 40, -41, 1, 900}, (side){40, 24, 32, 1, 0}, 2, 0, 1, 0);
+    try_copies(sim, TESS_BF16, (side){20, 40, 48, 1, 960}, (side){40, 24, 32, 1, 0}, 2, 1, 2, 0);
+    try_copies(sim, TESS_BF16, (side){20, 40, 0, 1, 13}, (side){40, 24, 1, 41, 5}, 4, 1, 2, 0);
+    sim->ops->close(sim);
+}
+
+/* B in rows of any length and distance, from anywhere, and (the last) A in columns too: lines along k are made of both. 16 bits are
+ * turned where B is narrow and k long. */
+TEST(move_turned_to_lines) {
+    static const tess_type types[] = {TESS_I8, TESS_F32};
+    device *sim = NULL;
+    sentence why = {""};
+    if (!CHECK(sim_device_ops.open(&sim, 0, &why) == TESS_OK, "%s", why.text)) return;
+    for (int t = 0; t < 2; t++)
+        for (int64_t k = 5; k < 300; k = 2 * k + 3)
+            for (int64_t n = 3; n < 200; n = 3 * n - 2) {
+                int64_t off = (k + n) % 7, line = n + n % 5;
+                try_copies(sim, types[t], (side){2, k, 320, 1, 640}, (side){k, n, line, 1, k * line}, 2,
+                           16 * off, 0, 1);
+                try_copies(sim, types[t], (side){5, k, 1, 5, 5 * k}, (side){k, n, line, 1, k * line}, 2, off,
+                           0, 2);
+            }
+    try_copies(sim, TESS_BF16, (side){64, 2056, 2056, 1, 0}, (side){2056, 17, 17, 1, 0}, 1, 0, 0, 1);
     sim->ops->close(sim);
 }
 

@@ -223,7 +223,8 @@ static void compile_add(share *s, int architecture) {
  * the size of elements alone: two are enough. */
 static void compile_helpers(share *s, int architecture) {
     for (const kernel_file *f = kernel_files; f->name; f++) {
-        int moves = strcmp(f->name, "move.cu") == 0, measures = strcmp(f->name, "measure.cu") == 0,
+        int moves = strcmp(f->name, "move.cu") == 0 || strcmp(f->name, "lines.cu") == 0,
+            measures = strcmp(f->name, "measure.cu") == 0,
             splits = strcmp(f->name, "split_prepare.cu") == 0 && architecture >= 80 &&
                      (architecture == 80 || architecture == 90 || harness_tier() == TIER_LONG);
         for (int p = 0; p < PRODUCTS; p++) {

@@ -296,14 +296,14 @@ TEST(sim_mutants_of_tensor_kernels_are_found) {
 /* A file that is no kernel of the registry, and a product that uses it. Another directory of kernels has the files
  * that this takes. */
 typedef struct part {
-    const char *files[3]; /* port.h, the kernel, and the part itself */
+    const char *files[4]; /* the part itself, the kernel, and what they include */
     const subject *how;
     int64_t shapes[2][3];
     int by_columns;
     mutation mutations[3];
 } part;
 /* A column-major A is copied. */
-static const part move_part = {{"port.h", "simt_02_coalesced.cu", "move.cu"},
+static const part move_part = {{"move.cu", "simt_02_coalesced.cu", "port.h"},
                                &subjects[1],
                                {{33, 31, 35}, {32, 32, 32}},
                                1,
@@ -311,7 +311,7 @@ static const part move_part = {{"port.h", "simt_02_coalesced.cu", "move.cu"},
                                 {"a guard shifted", "v.cols - col_tile) > x", "v.cols - col_tile) >= x", NULL,
                                  0},
                                 {"a guard shifted", "n * LINES < high ?", "n * LINES <= high ?", NULL, 0}}};
-static const part tensor_part = {{"port.h", "mma_07_raster.cu", "tensor.h"},
+static const part tensor_part = {{"tensor.h", "mma_07_raster.cu", "port.h"},
                                  &subjects[SUBJECTS - 1],
                                  {{65, 63, 33}, {63, 66, 33}},
                                  0,
@@ -323,12 +323,12 @@ static void try_part(const scratch *dir, const part *p, const char *text, int li
     tess_context *ctx;
     char kernel[200];
     snprintf(kernel, sizeof kernel, "%s/%s", dir->path, p->files[1]);
-    scratch_write(dir, p->files[2], text, strlen(text));
+    scratch_write(dir, p->files[0], text, strlen(text));
     if (!CHECK_STATUS(tess_open(&ctx, "sim:checked"), TESS_OK, NULL)) return;
     int wrong;
     tess_status status = run_shape(ctx, kernel, p->how, p->shapes[0], p->by_columns, &wrong);
     if (status == TESS_OK) status = run_shape(ctx, kernel, p->how, p->shapes[1], p->by_columns, &wrong);
-    CHECK(status == (line ? TESS_ERROR_DEVICE : TESS_OK), "%s:%d: %s: %s", p->files[2], line,
+    CHECK(status == (line ? TESS_ERROR_DEVICE : TESS_OK), "%s:%d: %s: %s", p->files[0], line,
           tess_status_name(status), status ? tess_error(ctx) : "was not found");
     tess_close(ctx);
 }
@@ -345,13 +345,13 @@ static void try_mutants_of(const scratch *dir, const part *p, const char *text) 
             snprintf(mutant, size, "%.*s%s%s", (int)(at - text), text, how->make, at + strlen(how->find));
             try_part(dir, p, mutant, line_number(text, at));
         }
-        CHECK(n > 0, "%s has no '%s'", p->files[2], how->find);
+        CHECK(n > 0, "%s has no '%s'", p->files[0], how->find);
     }
     free(mutant);
 }
 
 static void try_parts(const part *p) {
-    char why[256], *text;
+    char why[256], *text, *part_text = NULL;
     scratch dir;
     sentence problem;
     if (!module_can_trace(why)) {
@@ -359,15 +359,18 @@ static void try_parts(const part *p) {
         return;
     }
     scratch_enter(&dir, "TESSERA_CACHE_DIR");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4 && p->files[i]; i++) {
         if (!CHECK(kernel_source_read(p->files[i], &text, &problem) == TESS_OK, "%s", problem.text)) return;
         scratch_write(&dir, p->files[i], text, strlen(text));
-        if (i < 2) memory_free(text);
+        if (i == 0)
+            part_text = text;
+        else
+            memory_free(text);
     }
     setenv("TESSERA_KERNEL_DIR", dir.path, 1);
-    try_mutants_of(&dir, p, text);
+    try_mutants_of(&dir, p, part_text);
     unsetenv("TESSERA_KERNEL_DIR");
-    memory_free(text);
+    memory_free(part_text);
     scratch_leave(&dir);
 }
 

@@ -129,7 +129,8 @@ int standin_last_tma(standin_seen *seen) {
 
 static int launch_now(void *argument) {
     launch *l = argument;
-    if (strcmp(l->name, "move_strided") == 0) return standin_copy(&l->argument.move, l->types, l->products);
+    if (strcmp(l->name, "move_strided") == 0 || strcmp(l->name, "move_turned") == 0)
+        return standin_copy(&l->argument.move, l->types, l->products);
     if (strcmp(l->name, "move_lines") == 0)
         return standin_copy_lines(l->argument.moves, l->moves, l->types, l->products);
     if (strcmp(l->name, "round_bf16") == 0) return standin_round(&l->argument.move, 0, l->products);
