@@ -1,5 +1,5 @@
 /* fetch.h: how one thread asks for the stages of tile after tile: a kernel for Hopper says #include "fetch.h" after walk.h,
- * where it has defined A_BYTES, B_LINES, BK, CHUNK, PART and PACE. */
+ * where it has defined A_BYTES, A_LINES, B_LINES, BK, CHUNK, PART and PACE. */
 #ifndef FETCH_H
 #define FETCH_H
 
@@ -22,7 +22,7 @@ DEVICE void load_tile(unsigned to, const tensor_map *map, int turned, int boxes,
 /* Bytes that come of a stage. Lines beyond the end of a matrix take TMA longer than others, so that boxes along k have no
  * more lines than there are (.clipped): the others' sums are of whatever lies there, and are not written. */
 DEVICE int stage_bytes(const gemm *g) {
-    int of_a = CM == 1 && !A_TURNED && g->m < BM ? g->m : BM,
+    int of_a = CM == 1 && !A_TURNED && g->m < BM ? g->m : A_LINES,
         of_b = CM == 1 && !B_TURNED && g->n < BN ? g->n : B_LINES;
     return (of_a + of_b) * LINE;
 }
@@ -43,8 +43,8 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
             keep_pace(&with, block);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
             barrier_expect(full, bytes);
-            load_tile(stage, &all->a, A_TURNED, A_TURNED ? BM / 64 : 1, block * BK, p.row, product_a, full,
-                      0);
+            load_tile(stage, &all->a, A_TURNED, A_TURNED ? A_LINES / 64 : 1, block * BK, p.row, product_a,
+                      full, 0);
             load_tile(stage + A_BYTES + lines * LINE, &all->b, B_TURNED, B_TURNED ? B_LINES / 64 : 1,
                       block * BK + k_lines, p.col + cols, product_b, full, CM > 1);
             advance(&at);

@@ -18,10 +18,21 @@
 
 #include "barriers.h"
 
+#include "pieces.h"
+
 DEVICE unsigned shared_word(unsigned address) {
     unsigned word;
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
     return word;
+}
+
+DEVICE piece shared_piece(unsigned address) {
+    piece p;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(p.at[0]), "=r"(p.at[1]), "=r"(p.at[2]), "=r"(p.at[3])
+                 : "r"(address)
+                 : "memory");
+    return p;
 }
 
 /* Four sums that are written to another block of the cluster, and counted by a barrier there. They are not to be taken for
@@ -244,12 +255,17 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 #endif
 
 /* sums += A*B, or (keep 0) sums = A*B, for tiles a and b as wgmma_tile describes them. Runs beside what follows: sums
- * may be touched after wgmma_wait alone. A_TURNED and B_TURNED are 0 or 1. */
+ * may be touched after wgmma_wait alone. A_TURNED and B_TURNED are 0 or 1; a kernel that computes C transposed, whose tiles of
+ * B are on the left, says LEFT_TURNED and RIGHT_TURNED. */
+#ifndef LEFT_TURNED
+#define LEFT_TURNED  A_TURNED
+#define RIGHT_TURNED B_TURNED
+#endif
 #define WGMMA(sums, a, b, keep_sums)                                                 \
     asm volatile("{\n.reg .pred keep;\n"                                             \
                  "setp.ne.b32 keep, " WG_KEEP ", 0;\n"                               \
                  "wgmma.mma_async.sync.aligned.m64" WG_COLUMNS WG_TYPES " {" WG_SUMS \
-                 "}, " WG_OTHERS WG_FLAGS(A_TURNED, B_TURNED) ";\n}"                 \
+                 "}, " WG_OTHERS WG_FLAGS(LEFT_TURNED, RIGHT_TURNED) ";\n}"          \
                  : WG_ALL(sums)                                                      \
                  : "l"(a), "l"(b), "r"(keep_sums))
 /* The same where A is in registers, four of every thread: of 32-bit elements lane l of warp w has row 16*w + l / 4 of step

@@ -1,6 +1,7 @@
 /* walk.h: the order of things in a kernel for Hopper: its ring of stages, and the tiles it computes. It says #include "walk.h"
  * where it has defined STAGES, STAGE, BOXES, BOX, CONSUMERS, BM, BN, CM and GROUP; one whose blocks share rows, CN, or tiles of
- * C, CK; one where boxes of C are not for a warp each, TEAMS. The rungs up to wgmma_04_multicast build it up. */
+ * C, CK; one where boxes of C are not for a warp each, TEAMS, and if it has not BOXES of them, SLOTS. The rungs up to
+ * wgmma_04_multicast build it up. */
 #ifndef WALK_H
 #define WALK_H
 
@@ -13,6 +14,9 @@
 #ifndef TEAMS
 #define TEAMS (4 * CONSUMERS) /* that fill boxes: warps */
 #endif
+#ifndef SLOTS
+#define SLOTS BOXES /* boxes of a team */
+#endif
 
 /* The block's shared memory, as addresses. */
 typedef struct room {
@@ -23,7 +27,7 @@ DEVICE room rooms(const void *memory) {
     room r;
     r.stages = (shared_at(memory) + 1023u) & ~1023u;
     r.boxes = r.stages + STAGES * STAGE;
-    r.full = r.boxes + TEAMS * BOXES * BOX;
+    r.full = r.boxes + TEAMS * SLOTS * BOX;
     r.empty = r.full + 8 * STAGES;
     r.old = r.empty + 8 * STAGES;
     return r;

@@ -1,7 +1,8 @@
 /* wgmma_07_fitted: tiles of the size that the product divides into
  * before:  wgmma_06_turns
- * change:  one to three warpgroups multiply, 64 rows each; of a tile of B that blocks of a cluster share each fetches some
- *          lines of every chunk, so that any width can be shared
+ * change:  one to three warpgroups multiply, 64 rows each, beside which a tile may have any of eight widths; or 64 columns of a
+ *          C that is computed transposed, which may have any of eight heights; of a tile of B that blocks of a cluster share
+ *          each fetches some lines of every chunk, so that any width can be shared
  * why:     multiprocessors compute tiles in rounds. At 4097 tiles of 128 by 256 are 33*17 = 561, five rounds of 132, the
  *          last of them a quarter full; tiles of 192 by 192 are 22*22 = 484, four rounds. And where lines of A and B do not
  *          begin at multiples of 128 bytes TMA takes two accesses for each: blocks that share tiles need fewer
@@ -34,6 +35,9 @@
 #ifndef PACE
 #define PACE 0 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
 #endif
+#ifndef CT
+#define CT 0 /* 1: C is computed transposed, and BM and BN are the other way round */
+#endif
 #ifndef AT
 #define AT 0 /* 1: A lies in columns */
 #endif
@@ -49,28 +53,41 @@
 #else
 #define B_TURNED 1
 #endif
+#if CT
+#define WGMMA_COLS   BM
+#define LEFT_TURNED  B_TURNED
+#define RIGHT_TURNED A_TURNED
+#endif
+#define TURNED_SUMS CT
 #include "hopper.h"
 enum {
-    CONSUMERS = BM / 64,
+    CONSUMERS = (CT ? BN : BM) / 64,
     THREADS = 128 * (1 + CONSUMERS),
     LINE = 128, /* bytes of a line of a tile */
     BK = LINE / (int)sizeof(in_t),
     STEPS = 4, /* products of 32 bytes along k of a stage */
-    A_BYTES = BM * LINE,
-    /* Lines of B: where it is turned they come by chunks of 64 columns, of which the last may be more than the tile has. */
+    /* Lines of A and B: where these are turned they come by chunks of 64 rows or columns, of which the last may be more than
+     * the tile has. */
+    A_LINES = A_TURNED ? (BM + 63) / 64 * 64 : BM,
     B_LINES = B_TURNED ? (BN + 63) / 64 * 64 : BN,
+    A_BYTES = A_LINES * LINE,
     STAGE = A_BYTES + B_LINES * LINE,
     CHUNK = 64 * LINE,                /* 64 lines: of a warpgroup's A, or of a turned tile */
     PART = (B_TURNED ? 64 : BN) / CM, /* lines that a block fetches of a chunk, or of all of B */
     RUN = TURN > 0 ? TURN : 1,
+    BOX_COLS = LINE / (int)sizeof(out_t),
     /* 128 bytes of so many rows of C: a warp's; or a warpgroup's, which TMA stores a little faster, where its warps would wait
-     * for each other anyway. */
+     * for each other anyway. Where C is computed transposed, warps that have those columns share them, in rows by which all
+     * heights can be divided; there are more of those boxes, as many as have room. */
     TALL = TURN > 0,
-    BOX = (TALL ? 64 : 16) * LINE,
-    BOX_COLS = LINE / (int)sizeof(out_t)
+    BOX = (CT     ? BM % 32 ? 16 : 32
+           : TALL ? 64
+                  : 16) *
+          LINE
 };
 
-#define TEAMS (TALL ? CONSUMERS : 4 * CONSUMERS)
+#define TEAMS (CT ? BN / BOX_COLS : TALL ? CONSUMERS : 4 * CONSUMERS)
+#define SLOTS (CT ? BOXES * BN * LINE / BOX / TEAMS : BOXES)
 #include "walk.h"
 
 #include "fetch.h"
@@ -82,9 +99,10 @@ enum {
 #define HOLDS (TURN == 2 && sizeof(out_t) == 2)
 
 /* All of k for one tile. The tiles of a stage are described once; a slot or step further on is added. */
-DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consumer, unsigned held[2]) {
-    const unsigned long long a = wgmma_tile(r.stages + consumer * CHUNK, A_TURNED),
-                             b = wgmma_tile(r.stages + A_BYTES, B_TURNED);
+DEVICE void multiply(acc_t sums[WGMMA_COLS / 2], room r, ring *at, int blocks, int consumer,
+                     unsigned held[2]) {
+    const unsigned long long left = wgmma_tile(r.stages + CT * A_BYTES + consumer * CHUNK, LEFT_TURNED),
+                             right = wgmma_tile(r.stages + (1 - CT) * A_BYTES, RIGHT_TURNED);
     int last = 0;
     for (int block = 0; block < blocks; block += RUN) {
         int used[RUN];
@@ -97,8 +115,8 @@ DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consu
             wgmma_fence();
             UNROLL
             for (int step = 0; step < STEPS; step++)
-                WGMMA(sums, a + stage + step * WGMMA_STEP(A_TURNED), b + stage + step * WGMMA_STEP(B_TURNED),
-                      block | j | step);
+                WGMMA(sums, left + stage + step * WGMMA_STEP(LEFT_TURNED),
+                      right + stage + step * WGMMA_STEP(RIGHT_TURNED), block | j | step);
             wgmma_commit();
             advance(at);
         }
@@ -123,14 +141,15 @@ DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consu
 DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
     int warp = threadIdx.x / 32 - 4, consumer = warp / 4;
     const gemm *g = &all->g;
-    acc_t sums[BN / 2];
+    acc_t sums[WGMMA_COLS / 2];
     ring at = {0, 0};
-    int team = TALL ? consumer : warp;
-    output o = {all, {0}, r.boxes + team * BOXES * BOX, r.old + 8 * team * BOXES, 0, 0, {0}};
+    int team = warp * 32 / TEAM;
+    output o = {all, {0}, r.boxes + team * SLOTS * BOX, r.old + 8 * team * SLOTS, 0, 0, {0}};
     if (TURN > 0 && consumer == CONSUMERS - 1) named_arrive(1, 256);
     for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
         o.at = place_of(&w, rank);
-        o.at.row += team * BOX_ROWS;
+        o.at.row += CT ? 0 : team * BOX_ROWS;
+        o.at.col += CT ? team * BOX_COLS : 0;
         o.product = g->batch_c ? o.at.product : 0;
         begin_boxes(&o);
         multiply(sums, r, &at, blocks, consumer, o.held);
@@ -152,7 +171,7 @@ CLUSTER_KERNEL(THREADS, CM) wgmma_07_fitted(ARGUMENT all) {
             barrier_init(r.full + 8 * s, 1);
             barrier_init(r.empty + 8 * s, 4 * CONSUMERS * CM);
         }
-        for (int b = 0; b < TEAMS * BOXES; b++) barrier_init(r.old + 8 * b, 1);
+        for (int b = 0; b < TEAMS * SLOTS; b++) barrier_init(r.old + 8 * b, 1);
         barrier_publish();
     }
     __syncthreads();

@@ -179,6 +179,7 @@ DEVICE void multiply_at_once(acc_t sums[BM / 2], room r, ring *at, int blocks, u
     end_stage(&odd, r);
 }
 
+#define TURNED_COLUMN turned_column
 #include "boxes.h"
 
 DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {

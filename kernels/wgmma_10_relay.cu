@@ -50,6 +50,7 @@ enum {
     BK = LINE / (int)sizeof(in_t),
     STEPS = 4, /* products of 32 bytes along k of a stage */
     A_BYTES = BM * LINE,
+    A_LINES = BM,
     B_LINES = BN,
     STAGE = A_BYTES + B_LINES * LINE,
     CHUNK = 64 * LINE, /* 64 lines: half of A, or of a turned tile */

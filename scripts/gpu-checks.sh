@@ -131,6 +131,9 @@ verify_list() {
         for params in BM=64,BN=128,STAGES=8,TURN=0 BM=64,BN=192,STAGES=6,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=1,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2 BN=144,TURN=0 BN=160,TURN=0 BN=208 BN=224; do
             echo "4-wgmma_07_fitted:$params wgmma_07_fitted --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
         done
+        for params in BM=144,BN=128,TURN=0 BM=160,BN=128,TURN=0 BM=208,BN=128 BM=224,BN=128 BM=160,BN=192,TURN=1,BOXES=1 BM=128,BN=64,CM=2,TURN=0; do
+            echo "4-wgmma_07_fitted:CT=1,$params wgmma_07_fitted --params CT=1,$params --type bf16,bf16:f32,i8 --count 24 --max-size 600 --seed $seed"
+        done
         echo "4-wgmma_10-small wgmma_10_relay --params BM=64,BN=64 --type bf16,i8 --count 24 --max-size 1000 --seed $seed"
         echo "4-wgmma_10-rounds wgmma_10_relay --params BM=64,BN=64 --type bf16,bf16:f32,i8,f32 --alpha 2 --beta 1 --batch 1 --shape 1100x1500x700,2100x2100x65,1600x1601x33 --seed $seed"
         echo "4-tiny auto --type bf16,f16:f32 --count 8 --shape 16x16x16,17x17x17,33x31x35,63x63x63,127x127x127 --seed $seed"

@@ -17,11 +17,16 @@
 #define LONG   "; pairs of blocks share tiles, which saves power in a product as large as this"
 #define DEEP   "; tiles are few, and blocks of a cluster split k"
 #define ROWS   "; B lies in rows, and its columns are multiplied from registers"
+#define TURNED ", as C is computed transposed"
 #define ENDS   "; one warpgroup writes its tile while the other multiplies"
 
 /* Blocks form pairs for lines that begin anywhere; or for the power that this saves: where it limits the clocks, which takes
  * some rounds of tiles, they gain a hundredth. */
 typedef enum pairs { ALONE, FOR_LINES, FOR_POWER } pairs;
+
+/* Tiles whose rows, or columns, are no multiples of 64 are for an A, or B, that lies along k: lines across k would begin anywhere.
+ * Those with such rows are also for a C that TMA writes, since of others they lose more in writing than they gain. */
+typedef enum lying { ANYHOW, ALONG_A, ALONG_B } lying;
 
 /* A tile, and the nanoseconds that a multiprocessor of an H200 takes for 128 bytes of k of it. `deep` blocks split k; 0: none
  * does. */
@@ -32,7 +37,7 @@ typedef struct tiling {
     const char *params, *reason;
     int deep;
     int size; /* the bytes of elements that it was measured with, and without shares of k; 0: it was with all */
-    int along; /* 1: where B lies along k alone: in rows its lines would begin anywhere */
+    lying must_lie;
 } tiling;
 #define EQUAL(rows, cols) WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"
 #define TILE(rows, cols, time, params, words) \
@@ -42,8 +47,13 @@ typedef struct tiling {
         rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED, 0, \
             0, 0                                                                                             \
     }
-#define ALONG(rows, cols, time, params) \
-    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols), 0, 0, 1 }
+#define WIDE(rows, cols, time, params) \
+    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols), 0, 0, ALONG_B }
+#define HIGH(rows, cols, time, params)                                                                     \
+    {                                                                                                      \
+        rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols ",CT=1," params, EQUAL(rows, cols) TURNED, 0, 2, \
+            ALONG_A                                                                                        \
+    }
 #define TILES(rows, cols, time, params) \
     TILE(rows, cols, time, params, ""), PAIR(rows, cols, time, "CM=2,GROUP=8," params, "")
 static const tiling fitted_tilings[] = {
@@ -54,10 +64,14 @@ static const tiling fitted_tilings[] = {
     TILE(128, 192, 512, "STAGES=4,TURN=2", ""),
     PAIR(128, 192, 524, "CM=2,GROUP=8,STAGES=4,TURN=0", ""),
     TILES(128, 128, 376, "STAGES=6,TURN=0"),
-    ALONG(128, 144, 415, "STAGES=4,TURN=0"),
-    ALONG(128, 160, 466, "STAGES=4,TURN=0"),
-    ALONG(128, 208, 571, "STAGES=4,TURN=2"),
-    ALONG(128, 224, 616, "STAGES=4,TURN=2"),
+    WIDE(128, 144, 415, "STAGES=4,TURN=0"),
+    WIDE(128, 160, 466, "STAGES=4,TURN=0"),
+    WIDE(128, 208, 571, "STAGES=4,TURN=2"),
+    WIDE(128, 224, 616, "STAGES=4,TURN=2"),
+    HIGH(144, 128, 413, "STAGES=4,TURN=0"),
+    HIGH(160, 128, 430, "STAGES=4,TURN=0"),
+    HIGH(208, 128, 572, "STAGES=4,TURN=2"),
+    HIGH(224, 128, 608, "STAGES=4,TURN=2"),
     TILE(64, 128, 222, "STAGES=8,TURN=0", ""),
     PAIR(64, 128, 222, "CM=2,GROUP=8,STAGES=6,TURN=0", ""),
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
@@ -179,11 +193,18 @@ static int has_ends_to_hide(const problem *run, const tiling *t, int sms) {
            rounds <= relay_rounds && along * (double)(run->m + run->n) <= relay_bytes;
 }
 
+/* Whether rows of C begin and end at multiples of 16 bytes. */
+static int stores_whole(const problem *run) {
+    int64_t size = numeric_size(run->out);
+    return run->c_row * size % 16 == 0 && run->n * size % 16 == 0;
+}
+
 /* Whether tiles may be of that kind, and shared for that reason. */
 static int is_for(const tiled *by, const tiling *t, const problem *run, int sms, int loose) {
     int64_t size = numeric_size(run->in);
     if (t->size && t->size != size) return 0;
-    if (t->along && run->b_row != 1 && size == 2) return 0;
+    if (t->must_lie == ALONG_A && (run->a_col != 1 || !stores_whole(run))) return 0;
+    if (t->must_lie == ALONG_B && size == 2 && (run->b_row != 1 || run->a_col == 1)) return 0;
     if (by->hides_ends && !has_ends_to_hide(run, t, sms)) return 0;
     if (t->shared == FOR_LINES) return loose;
     return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
@@ -226,7 +247,7 @@ static void choose_share(choosing *best, const tiled *by, const problem *run, in
     for (int i = 0; i < by->count; i++) {
         const timed with = {by, &by->tilings[i], sms, loose};
         double tiles = cuda_tiles(run, with.tile->rows, with.tile->cols);
-        if (with.tile->shared != ALONE || with.tile->size || with.tile->along) continue;
+        if (with.tile->shared != ALONE || with.tile->size || with.tile->must_lie != ANYHOW) continue;
         const cuda_sharing how = {tiles, sms, 128 / (int)numeric_size(run->in), time_of_share, &with};
         int64_t share = cuda_choose_share(run, &how, &time);
         if (share > 0) *best = (choosing){by->kernel, with.tile, share, time, time};
