@@ -213,6 +213,11 @@ sanitize() (
                 --shape 300x260x203 --count 1 --alpha 2 --beta 1 --batch 1 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
         done
     fi
+    if has_family wgmma && is_hopper; then
+        # shellcheck disable=SC2086
+        "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify wgmma_07_fitted --params CT=1,BM=144,BN=128,TURN=0 --device "$device" \
+            --type bf16,bf16:f32 $one_case --shape 300x264x136,145x131x33 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
+    fi
     if has_family split && is_hopper; then
         # shellcheck disable=SC2086
         "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify split_01_fp16x3 --params SHARE=1 --device "$device" \

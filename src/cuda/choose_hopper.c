@@ -69,7 +69,7 @@ static const tiling fitted_tilings[] = {
     WIDE(128, 208, 571, "STAGES=4,TURN=2"),
     WIDE(128, 224, 616, "STAGES=4,TURN=2"),
     HIGH(144, 128, 413, "STAGES=4,TURN=0"),
-    HIGH(160, 128, 430, "STAGES=4,TURN=0"),
+    HIGH(160, 128, 440, "STAGES=4,TURN=0"),
     HIGH(208, 128, 572, "STAGES=4,TURN=2"),
     HIGH(224, 128, 608, "STAGES=4,TURN=2"),
     TILE(64, 128, 222, "STAGES=8,TURN=0", ""),
