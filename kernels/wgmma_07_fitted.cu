@@ -80,10 +80,9 @@ enum {
      * for each other anyway. Where C is computed transposed, warps that have those columns share them, in rows by which all
      * heights can be divided; there are more of those boxes, as many as have room. */
     TALL = TURN > 0,
-    BOX = (CT     ? BM % 32 ? 16 : 32
-           : TALL ? 64
-                  : 16) *
-          LINE
+    PLAIN_ROWS = TALL ? 64 : 16,
+    TURNED_ROWS = BM % 32 ? 16 : 32,
+    BOX = (CT ? TURNED_ROWS : PLAIN_ROWS) * LINE
 };
 
 #define TEAMS (CT ? BN / BOX_COLS : TALL ? CONSUMERS : 4 * CONSUMERS)
