@@ -2,6 +2,8 @@
  * H200. White-box: it asks cuda_choose; no GPU is needed. */
 #include "harness.h"
 
+#include <string.h>
+
 #include "unit_h200.h"
 
 static const h200_tiling tilings[] = {
@@ -186,5 +188,27 @@ TEST(square_products_get_tiles_that_were_fast) {
         CHECK(sum < 1.01 * (double)kinds[i].count, "kind %d: %.3f times the best in the mean", (int)i,
               sum / (double)kinds[i].count);
     }
+    h200_end();
+}
+
+/* Tiles of other heights are for an A that lies along k and a C that TMA writes; those of other widths, of 16 bits, for what has
+ * only B along k. At 1536 both need one round. */
+TEST(square_tiles_suit_how_matrices_lie) {
+    const cuda_device *self = h200_begin();
+    for (int order = 0; order < 4; order++)
+        for (int pad = 0; pad < 2; pad++) {
+            problem what = h200_problem(TESS_BF16, TESS_COMPUTE_DEFAULT, 1536, 1536, 1536, 1);
+            choice_cut cut = {.share = 0};
+            if (order / 2) what.a_row = 1, what.a_col = 1536;
+            if (order % 2) what.b_row = 1, what.b_col = 1536;
+            what.c_row += pad;
+            choice chosen = cuda_choose((const device *)self, &what, &cut);
+            int high = strstr(chosen.params, "BM=144,BN=128,CT=1") != NULL,
+                wide = strstr(chosen.params, "BM=128,BN=144") != NULL;
+            CHECK(high == (order / 2 == 0 && !pad) && wide == (order == 3),
+                  "order %d, rows of C %d longer: %s", order, pad, chosen.params);
+            CHECK(strstr(chosen.params, "CT=1") == NULL || strstr(chosen.reason, "C is computed transposed"),
+                  "%s: %s", chosen.params, chosen.reason);
+        }
     h200_end();
 }
