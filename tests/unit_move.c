@@ -150,6 +150,31 @@ TEST(move_turned_to_lines) {
     sim->ops->close(sim);
 }
 
+/* Elements of 8 bytes, which kernels of multiply-adds have copied: 37 lines of 29 from an odd element on, each 31 from the last. */
+TEST(move_lines_of_f64) {
+    enum { LINES = 37, LENGTH = 29, FROM = 31, TO = 32 };
+    static double from[LINES * FROM + 1];
+    device *sim = NULL;
+    sentence why = {""};
+    double *to = aligned_alloc(256, LINES * TO * sizeof *to);
+    if (!CHECK(to && sim_device_ops.open(&sim, 0, &why) == TESS_OK, "%s", why.text)) return;
+    keeper k = {.sim = (sim_device *)sim};
+    product_target target = {&k, keep, .by_pieces = 1};
+    for (int i = 0; i <= LINES * FROM; i++) from[i] = i + 0.5;
+    memset(to, 0xff, LINES * TO * sizeof *to);
+    placed here = {(char *)(from + 1), TESS_F64, FROM, 1, 0}, there = {(char *)to, TESS_F64, TO, 1, 0};
+    moving m = moves_of(&target, here, there, LINES, LENGTH, 1, MOVE_ALIGNED);
+    CHECK(moves_run(&target, m, &why) == TESS_OK && k.lines == 1, "%d: %s", k.lines, why.text);
+    int wrong = 0;
+    for (int i = 0; i < LINES; i++) {
+        for (int j = 0; j < LENGTH; j++) wrong += to[i * TO + j] != from[1 + i * FROM + j];
+        wrong += to[i * TO + LENGTH] != 0; /* the piece that it ends within is filled up */
+    }
+    CHECK(wrong == 0, "%d elements are not what they should be", wrong);
+    sim->ops->close(sim);
+    free(to);
+}
+
 /* ---- Matrices larger than a grid ---- */
 
 /* What is told of the parts of a move: elements that are read and written, and what lies outside of the matrices. */
