@@ -39,9 +39,6 @@ DEVICE unsigned round_pair(float low, float high) {
 #ifndef TURNED_SUMS
 #define TURNED_SUMS 0
 #endif
-#ifndef SLOTS
-#define SLOTS BOXES /* boxes of a team */
-#endif
 /* Rows of boxes that a team has below one another. */
 #ifndef STRIPS
 #define STRIPS 1

@@ -89,8 +89,7 @@ KERNEL(256) move_turned(move v) {
     __shared__ piece tile[TURN_ROWS][8];
     const int row_tile = blockIdx.y * TURN_ROWS, col_tile = blockIdx.x * (128 / SIZE), thread = threadIdx.x;
     const int bytes = (v.cols - col_tile < 128 / SIZE ? v.cols - col_tile : 128 / SIZE) * SIZE;
-    const in_t *from =
-        (const in_t *)v.from + blockIdx.z * v.batch_from + row_tile * v.from_row + (long long)col_tile;
+    const in_t *from = (const in_t *)v.from + blockIdx.z * v.batch_from + row_tile * v.from_row + col_tile;
     in_t *to = (in_t *)v.to + blockIdx.z * v.batch_to + col_tile * v.to_col + row_tile;
     piece mine[READS];
     await_last_kernel();

@@ -1,17 +1,17 @@
 /* pieces.h: 16 bytes that one instruction moves, and lines of them that begin anywhere: of what a copy brings to aligned memory
- * (move.cu), and of rows of C that are not aligned (boxes.h). */
+ * (lines.cu), and of rows of C that are not aligned (boxes.h). */
 #ifndef PIECES_H
 #define PIECES_H
 
 VECTOR_TYPE(piece, unsigned, 4);
 
-/* A piece that nobody will ask for again: in the caches it makes way first. */
+/* A piece that nobody will ask for again: in the caches it makes way first. Not to be asked for ahead of await_last_kernel. */
 DEVICE piece read_once(const piece *from) {
 #if defined(__CUDA_ARCH__)
     piece p;
-    asm("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(p.at[0]), "=r"(p.at[1]), "=r"(p.at[2]), "=r"(p.at[3])
-        : "l"(from));
+    asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(p.at[0]), "=r"(p.at[1]), "=r"(p.at[2]), "=r"(p.at[3])
+                 : "l"(from));
     return p;
 #else
     return *from;

@@ -32,7 +32,7 @@
 #define SHARE 0 /* 1: tiles of a last round that is not full are cut along k, so that no block is idle */
 #endif
 #ifndef STORE
-#define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and are written element by element */
+#define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and TMA does not write them */
 #endif
 #ifndef SHORT
 #define SHORT 0 /* 1: no bf16x6, which below k = 512 may err more than multiply-adds: those do it */

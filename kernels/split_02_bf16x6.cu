@@ -27,7 +27,7 @@
 #define PACE 8 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
 #endif
 #ifndef STORE
-#define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and are written element by element */
+#define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and TMA does not write them */
 #endif
 #include "split.h"
 

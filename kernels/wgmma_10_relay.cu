@@ -31,7 +31,7 @@
 #define BT 0 /* 1: B lies in columns */
 #endif
 #ifndef STORE
-#define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and are written element by element */
+#define STORE 1 /* 0: rows of C are not aligned to 16 bytes, and TMA does not write them */
 #endif
 #define CM       1
 #define PACE     0

@@ -67,7 +67,7 @@ static void use_lines(moving *m) {
     m->rows_most = MOST_LINES;
 }
 
-/* From neighbours in a row to lines that are columns, if it is that, or will be turned. */
+/* Columns of neighbours in rows become lines, if that is what the move does; others stay as they are. */
 static void use_pieces(moving *m) {
     int64_t size = numeric_size(m->to.type);
     moving turned = *m;

@@ -41,11 +41,11 @@ typedef struct tiling {
 } tiling;
 #define EQUAL(rows, cols) WGMMA ", and tiles of " #rows "×" #cols " give multiprocessors the most equal work"
 #define TILE(rows, cols, time, params, words) \
-    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words, 0, 0, 0 }
+    { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words, 0, 0, ANYHOW }
 #define PAIR(rows, cols, time, params, words)                                                                \
     {                                                                                                        \
         rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED, 0, \
-            0, 0                                                                                             \
+            0, ANYHOW                                                                                        \
     }
 #define WIDE(rows, cols, time, params) \
     { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols), 0, 0, ALONG_B }
@@ -75,11 +75,11 @@ static const tiling fitted_tilings[] = {
     TILE(64, 128, 222, "STAGES=8,TURN=0", ""),
     PAIR(64, 128, 222, "CM=2,GROUP=8,STAGES=6,TURN=0", ""),
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
-    {64, 192, ALONE, 312, "BM=64,BN=192,STAGES=6,TURN=0", EQUAL(64, 192), 0, 2, 0},
-    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4,PACE=8", WGMMA LONG, 0, 0, 0},
+    {64, 192, ALONE, 312, "BM=64,BN=192,STAGES=6,TURN=0", EQUAL(64, 192), 0, 2, ANYHOW},
+    {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4,PACE=8", WGMMA LONG, 0, 0, ANYHOW},
 };
 #define RELAY(time, group, size) \
-    { 128, 128, ALONE, time, "BM=128,BN=128,STAGES=6,GROUP=" #group, WGMMA ENDS, 0, size, 0 }
+    { 128, 128, ALONE, time, "BM=128,BN=128,STAGES=6,GROUP=" #group, WGMMA ENDS, 0, size, ANYHOW }
 static const tiling relay_tilings[] = {RELAY(358, 32, 1), RELAY(356, 16, 2), RELAY(356, 16, 4)};
 #define TILES_IN_ROWS(rows, cols, time, params) \
     TILE(rows, cols, time, params, ROWS), PAIR(rows, cols, time, "CN=2," params, ROWS)
@@ -90,14 +90,16 @@ static const tiling registers_tilings[] = {
     TILES_IN_ROWS(192, 128, 500, "STAGES=4,TURN=0"),
     TILES_IN_ROWS(128, 128, 376, "STAGES=6,TURN=0"),
     TILES_IN_ROWS(64, 128, 230, "STAGES=8,TURN=0"),
-    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4,PACE=8", WGMMA ROWS LONG, 0, 0, 0},
+    {256, 128, FOR_POWER, 645, "BM=256,BN=128,CN=2,STAGES=4,PACE=8", WGMMA ROWS LONG, 0, 0, ANYHOW},
 };
 #define SPLIT(rows, cols, deep, stages) \
     "BM=" #rows ",BN=" #cols ",CK=" #deep ",STAGES=" #stages, WGMMA DEEP, deep
 static const tiling split_tilings[] = {
-    {64, 64, ALONE, 128, SPLIT(64, 64, 2, 8), 0, 0},     {64, 64, ALONE, 128, SPLIT(64, 64, 4, 8), 0, 0},
-    {128, 64, ALONE, 222, SPLIT(128, 64, 2, 6), 0, 0},   {128, 128, ALONE, 400, SPLIT(128, 128, 2, 5), 2, 0},
-    {128, 192, ALONE, 524, SPLIT(128, 192, 2, 4), 2, 0},
+    {64, 64, ALONE, 128, SPLIT(64, 64, 2, 8), 0, ANYHOW},
+    {64, 64, ALONE, 128, SPLIT(64, 64, 4, 8), 0, ANYHOW},
+    {128, 64, ALONE, 222, SPLIT(128, 64, 2, 6), 0, ANYHOW},
+    {128, 128, ALONE, 400, SPLIT(128, 128, 2, 5), 2, ANYHOW},
+    {128, 192, ALONE, 524, SPLIT(128, 192, 2, 4), 2, ANYHOW},
 };
 
 /* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. `hides_ends`: it writes a
