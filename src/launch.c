@@ -62,14 +62,17 @@ static tess_status evaluate_shape(const kernel_row *kernel, tess_type in,
                                   const int64_t params[REGISTRY_PARAMS], launch_shape *out, sentence *why) {
     expression_name names[REGISTRY_PARAMS + 1];
     size_t count = list_names(kernel, in, params, names);
-    *out = (launch_shape){.cluster = 1, .products = 1};
+    *out = (launch_shape){.cluster = 1, .cluster_rows = 1, .cluster_cols = 1, .products = 1};
     TRY(check_conditions(kernel, names, count, params, why));
     TRY(evaluate_list(kernel->block, names, count, (int *[]){&out->block_x, &out->block_y}, 2, why));
     TRY(evaluate_list(kernel->tile, names, count, (int *[]){&out->tile_rows, &out->tile_cols}, 2, why));
     if (kernel->products)
         TRY(evaluate_list(kernel->products, names, count, (int *[]){&out->products}, 1, why));
     if (kernel->step) TRY(evaluate_list(kernel->step, names, count, (int *[]){&out->step}, 1, why));
-    if (kernel->cluster) TRY(evaluate_list(kernel->cluster, names, count, (int *[]){&out->cluster}, 1, why));
+    if (kernel->cluster)
+        TRY(evaluate_list(kernel->cluster, names, count,
+                          (int *[]){&out->cluster_rows, &out->cluster_cols, &out->cluster}, 3, why));
+    out->cluster *= out->cluster_rows * out->cluster_cols;
     if (kernel->box)
         TRY(evaluate_list(kernel->box, names, count, (int *[]){&out->box_a, &out->box_b, &out->box_c}, 3,
                           why));
@@ -132,8 +135,14 @@ static int64_t at_most(int64_t value, int64_t most) {
     return value < most ? value : most;
 }
 
+/* As many, and those that make a cluster whole. */
+static int64_t whole(int64_t count, int64_t cluster) {
+    return launch_pieces(count, cluster) * cluster;
+}
+
 int64_t launch_tiles(const launch_shape *shape, const problem *run) {
-    return launch_pieces(run->m, shape->tile_rows) * launch_pieces(run->n, shape->tile_cols) *
+    return whole(launch_pieces(run->m, shape->tile_rows), shape->cluster_rows) *
+           whole(launch_pieces(run->n, shape->tile_cols), shape->cluster_cols) *
            launch_pieces(run->batch.count, shape->products);
 }
 
@@ -201,24 +210,18 @@ int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]) {
     return 1;
 }
 
-static int64_t whole(int64_t blocks, int64_t cluster) {
-    return launch_pieces(blocks, cluster) * cluster;
-}
-
-int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles) {
-    int64_t most = at_once < cluster ? cluster : at_once / cluster * cluster;
+int64_t launch_blocks(const kernel_row *kernel, const launch_shape *shape, int64_t at_once, int64_t tiles) {
+    int64_t cluster = shape->cluster, most = at_once < cluster ? cluster : at_once / cluster * cluster;
     if (!kernel->persistent) return tiles;
-    int64_t blocks = kernel->one_tile ? tiles * cluster : whole(tiles, cluster);
+    int64_t blocks = tiles * (cluster / (shape->cluster_rows * shape->cluster_cols));
     if (blocks <= most || kernel->splits) return at_most(blocks, most);
     int64_t rounds = launch_pieces(blocks, most);
     return whole(launch_pieces(blocks, rounds), cluster);
 }
 
-void launch_fit_grid(const kernel_row *kernel, int cluster, int64_t at_once, unsigned grid[3]) {
-    if (!kernel->persistent) {
-        grid[0] = (unsigned)whole(grid[0], cluster);
-        return;
-    }
-    grid[0] = (unsigned)launch_blocks(kernel, cluster, at_once, (int64_t)grid[0] * grid[1] * grid[2]);
+void launch_fit_grid(const kernel_row *kernel, const launch_shape *shape, int64_t at_once, unsigned grid[3]) {
+    if (!kernel->persistent) return;
+    int64_t cols = whole(grid[0], shape->cluster_cols), rows = whole(grid[1], shape->cluster_rows);
+    grid[0] = (unsigned)launch_blocks(kernel, shape, at_once, cols * rows * grid[2]);
     grid[1] = grid[2] = 1;
 }

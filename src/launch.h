@@ -15,7 +15,8 @@ typedef struct launch_shape {
     int step;                 /* elements of k that are multiplied at a time; 0: the row does not say */
     int shared;               /* bytes of dynamic shared memory */
     int box_a, box_b, box_c;  /* lines of the boxes that TMA moves; 0: none */
-    int cluster;              /* blocks of a cluster */
+    int cluster; /* blocks of a cluster, which has so many tiles below one another and side by side: */
+    int cluster_rows, cluster_cols;
 } launch_shape;
 
 /* Evaluates the row's formulas; refuses parameters for which one of its conditions does not hold. */
@@ -75,14 +76,14 @@ static inline int64_t launch_pieces(int64_t length, int64_t piece) {
     return (length + piece - 1) / piece;
 }
 
-/* The blocks of all launches, each with a tile of its products. */
+/* The tiles of all launches, of whole clusters; a block has one, of its products. */
 int64_t launch_tiles(const launch_shape *shape, const problem *run);
 
 /* How many blocks do that many tiles: one each, or of a persistent kernel whole clusters, and no more than the
  * `at_once` that run at the same time; nor more than as many rounds of tiles take, since the others' clock is higher without
  * those that would be done a tile early. (f32 from parts cuts the tiles of its last round, and has work for all.) And the
  * grid of those, from that with a block for each tile. */
-int64_t launch_blocks(const kernel_row *kernel, int cluster, int64_t at_once, int64_t tiles);
-void launch_fit_grid(const kernel_row *kernel, int cluster, int64_t at_once, unsigned grid[3]);
+int64_t launch_blocks(const kernel_row *kernel, const launch_shape *shape, int64_t at_once, int64_t tiles);
+void launch_fit_grid(const kernel_row *kernel, const launch_shape *shape, int64_t at_once, unsigned grid[3]);
 
 #endif

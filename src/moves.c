@@ -9,14 +9,13 @@ const launch_shape moves_shape = {.block_x = MOVE_EDGE,
                                   .block_y = MOVE_LINES,
                                   .tile_rows = MOVE_EDGE,
                                   .tile_cols = MOVE_EDGE,
-                                  .products = 1,
-                                  .cluster = 1};
+                                  .products = 1};
 /* That of move_lines: a warp does a line, in pieces of 16 bytes. */
 enum { LINE_THREADS = 256, LINE_WARPS = LINE_THREADS / 32, PIECE = 16 };
-static const launch_shape line_shape = {.block_x = LINE_THREADS, .block_y = 1, .cluster = 1};
+static const launch_shape line_shape = {.block_x = LINE_THREADS, .block_y = 1};
 /* That of move_turned: a block turns 128 rows of 128 bytes. */
 enum { TURN_ROWS = 128, TURN_BYTES = 128 };
-static const launch_shape turn_shape = {.block_x = 256, .block_y = 1, .products = 1, .cluster = 1};
+static const launch_shape turn_shape = {.block_x = 256, .block_y = 1, .products = 1};
 /* The largest grid in y and z, and the most columns of one move; lines and elements of a line of move_lines. */
 enum { MOST_GRID = 65535, MOST_COLS = 1 << 30, MOST_LINES = 1 << 30, MOST_LINE = 1 << 27 };
 

@@ -352,7 +352,7 @@ enum { ADD_THREADS = 256, MOST_ADDERS = 16, AT_A_TIME = 8, PIECE = 16 };
 /* Every row of C is a product of a batch, a row of ones times the sums; blocks have pieces of any rows. */
 static tess_status add_shares(const product_target *target, const problem *run, const operands *data,
                               char *sums, int64_t count, sentence *why) {
-    launch_shape shape = {.tile_rows = 1, .tile_cols = 1, .products = 1, .cluster = 1, .block_y = 1};
+    launch_shape shape = {.tile_rows = 1, .tile_cols = 1, .products = 1, .block_y = 1};
     problem adding = {.in = run->acc, .out = run->out, .acc = run->acc, .m = 1, .n = run->n, .k = count};
     operands all = {.a = sums, .b = sums, .c = data->c, .alpha = data->alpha, .beta = data->beta};
     int64_t pieces = launch_pieces(run->n * numeric_size(run->acc), PIECE);

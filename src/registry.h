@@ -32,10 +32,11 @@ typedef struct kernel_row {
     /* Of kernels whose tiles TMA moves, for sm_90 alone; the last two of others too. */
     const char *box; /* lines of the boxes of A, B and C: "A, B, C", 128 bytes each; NULL: no TMA */
     int clipped; /* boxes of A and B along k have no more lines than the matrix, where blocks share none */
-    const char *cluster; /* blocks of a cluster, as the kernel declares them; NULL: 1 */
-    int one_tile;        /* all blocks of a cluster have the same tile */
-    int persistent;      /* the grid is no more blocks than run at once; they walk over tiles and products */
-    int dependent;       /* may start while the launch ahead of it runs: it waits itself (griddepcontrol) */
+    /* A cluster's blocks, as the kernel declares them: "rows, columns, shares", so many below one another and side by side,
+     * and of those so many that have the same tile; NULL: one of each. */
+    const char *cluster;
+    int persistent; /* the grid is no more blocks than run at once; they walk over tiles and products */
+    int dependent;  /* may start while the launch ahead of it runs: it waits itself (griddepcontrol) */
 
     const kernel_source *source; /* what its file says; NULL: it has none (cpu, peers) */
     const char *path;            /* of a kernel that is no part of the library: its file */

@@ -28,11 +28,7 @@ enum { LEAST_ROOM = 132 * 128 * 64 * 4, MOST_ROOM = 2 * 132 * 128 * 192 * 4 };
 /* Blocks of a cluster of split_prepare_short, split_prepare and split_prepare_long. */
 enum { FEW = 4, MANY = SPLIT_CLUSTER, MOST = SPLIT_LONG_CLUSTER };
 
-static const launch_shape helper_shape = {.block_x = THREADS,
-                                          .block_y = 1,
-                                          .tile_rows = 1,
-                                          .tile_cols = 1,
-                                          .cluster = 1};
+static const launch_shape helper_shape = {.block_x = THREADS, .block_y = 1, .tile_rows = 1, .tile_cols = 1};
 
 static int64_t at_most(int64_t value, int64_t most) {
     return value < most ? value : most;

@@ -25,7 +25,11 @@ static problem batch_of(int64_t m, int64_t n, int64_t k, int64_t count) {
 /* The launches follow each other, and none has more products than its blocks. */
 static void check_launches(int64_t count) {
     const problem run = batch_of(10, 20, 3, count);
-    const launch_shape shape = {.tile_rows = ROWS, .tile_cols = COLS, .products = EACH, .cluster = 1};
+    const launch_shape shape = {.tile_rows = ROWS,
+                                .tile_cols = COLS,
+                                .products = EACH,
+                                .cluster_rows = 1,
+                                .cluster_cols = 1};
     launch_walk walk;
     launch_gemm args;
     unsigned grid[3];

@@ -1,5 +1,8 @@
 /* unit_launch.c: the shapes of launches. White-box: src/launch.h. */
 #include "harness.h"
+
+#include <string.h>
+
 #include "../src/launch.h"
 
 /* A thread remembers some shapes: with more of them than that, and errors between, each is still its own. */
@@ -35,5 +38,36 @@ TEST(launch_shapes_are_those_of_their_type) {
               "%s", why.text);
         CHECK(narrow.shared > 0 && wide.shared == 2 * narrow.shared, "%d bytes for f32, %d for f64",
               narrow.shared, wide.shared);
+    }
+}
+
+/* Of whole clusters, which begin at a row or column of their own; no more blocks than run at once, nor than the rounds take. */
+TEST(launch_grids_of_clusters) {
+    static const struct {
+        int persistent, splits;
+        int cluster[3]; /* rows, columns, shares */
+        int64_t at_once;
+        unsigned grid[3], want[3];
+    } cases[] = {{0, 0, {1, 1, 1}, 0, {3, 2, 5}, {3, 2, 5}},
+                 {1, 0, {1, 1, 1}, 132, {3, 2, 5}, {30, 1, 1}},
+                 {1, 0, {1, 1, 1}, 132, {3, 9, 5}, {68, 1, 1}},
+                 {1, 0, {2, 1, 1}, 133, {3, 9, 5}, {76, 1, 1}},
+                 {1, 0, {2, 1, 1}, 132, {3, 5, 1}, {18, 1, 1}},
+                 {1, 0, {1, 2, 1}, 132, {3, 5, 1}, {20, 1, 1}},
+                 {1, 0, {1, 1, 2}, 132, {3, 5, 1}, {30, 1, 1}},
+                 {1, 0, {2, 1, 1}, 132, {7, 19, 2}, {94, 1, 1}},
+                 {1, 1, {1, 1, 1}, 132, {3, 9, 5}, {132, 1, 1}},
+                 {1, 1, {2, 1, 1}, 132, {3, 5, 1}, {18, 1, 1}},
+                 {1, 0, {4, 1, 1}, 3, {9, 9, 1}, {4, 1, 1}},
+                 {1, 0, {1, 1, 1}, 132, {1 << 20, 65535, 65535}, {132, 1, 1}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned grid[3];
+        memcpy(grid, cases[i].grid, sizeof grid);
+        const int *c = cases[i].cluster;
+        const kernel_row row = {.persistent = cases[i].persistent, .splits = cases[i].splits};
+        const launch_shape of = {.cluster = c[0] * c[1] * c[2], .cluster_rows = c[0], .cluster_cols = c[1]};
+        launch_fit_grid(&row, &of, cases[i].at_once, grid);
+        CHECK(memcmp(grid, cases[i].want, sizeof grid) == 0, "case %zu: grid %u, %u, %u", i, grid[0], grid[1],
+              grid[2]);
     }
 }

@@ -44,7 +44,7 @@ static const kernel_row *tma_row(void) {
     row = *tensor_row(1);
     row.info.name = "test_02_tma", row.info.params = source.params;
     row.architecture = 90, row.source = &source;
-    row.box = "128, 32 + 32*BT, 16", row.cluster = "CM";
+    row.box = "128, 32 + 32*BT, 16", row.cluster = "CM, 1, 1";
     return &row;
 }
 
@@ -388,41 +388,22 @@ TEST(route_architecture_alone) {
           "%s", why.text);
 }
 
-/* Boxes and clusters are formulas of the row; grids are whole clusters that run at once, and no more than the rounds take. */
-TEST(route_shapes_and_grids_for_tma) {
-    static const struct {
-        int persistent, splits;
-        int64_t cluster, at_once;
-        unsigned grid[3], want[3];
-    } cases[] =
-        {{0, 0, 1, 0, {3, 2, 5}, {3, 2, 5}},     {0, 0, 2, 0, {3, 2, 5}, {4, 2, 5}},
-         {1, 0, 1, 132, {3, 2, 5}, {30, 1, 1}},  {1, 0, 1, 132, {3, 9, 5}, {68, 1, 1}},
-         {1, 0, 2, 133, {3, 9, 5}, {68, 1, 1}},  {1, 0, 2, 132, {3, 3, 1}, {10, 1, 1}},
-         {1, 0, 2, 132, {7, 19, 2}, {90, 1, 1}}, {1, 0, 1, 132, {33, 4, 1}, {132, 1, 1}},
-         {1, 1, 1, 132, {3, 9, 5}, {132, 1, 1}}, {1, 1, 2, 132, {7, 19, 2}, {132, 1, 1}},
-         {1, 0, 4, 3, {9, 9, 1}, {4, 1, 1}},     {1, 0, 1, 132, {1 << 20, 65535, 65535}, {132, 1, 1}}};
+/* Boxes and clusters are formulas of the row. */
+TEST(route_shapes_for_tma) {
     kernel_row row = *tma_row();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        unsigned grid[3];
-        memcpy(grid, cases[i].grid, sizeof grid);
-        row.persistent = cases[i].persistent;
-        row.splits = cases[i].splits;
-        launch_fit_grid(&row, (int)cases[i].cluster, cases[i].at_once, grid);
-        CHECK(memcmp(grid, cases[i].want, sizeof grid) == 0, "case %zu: grid %u, %u, %u", i, grid[0], grid[1],
-              grid[2]);
-    }
     int64_t params[REGISTRY_PARAMS];
     launch_shape shape;
     sentence why;
     registry_defaults(&row, TESS_I8, params);
     params[registry_find_param(&row, "CM")] = 2;
     CHECK(launch_shape_of(&row, TESS_I8, params, &shape, &why) == TESS_OK && shape.box_a == 128 &&
-              shape.box_b == 64 && shape.box_c == 16 && shape.cluster == 2,
+              shape.box_b == 64 && shape.box_c == 16 && shape.cluster == 2 && shape.cluster_rows == 2 &&
+              shape.cluster_cols == 1,
           "boxes of %d, %d and %d lines, clusters of %d", shape.box_a, shape.box_b, shape.box_c,
           shape.cluster);
     params[registry_find_param(&row, "CM")] = 0;
     CHECK(launch_shape_of(&row, TESS_I8, params, &shape, &why) == TESS_ERROR_KERNEL &&
-              strstr(why.text, "make number 1 of \"CM\" 0"),
+              strstr(why.text, "make number 1 of \"CM, 1, 1\" 0"),
           "%s", why.text);
     CHECK(launch_shape_of(tensor_row(0), TESS_F16, params, &shape, &why) == TESS_OK && shape.cluster == 1 &&
               shape.box_a == 0,

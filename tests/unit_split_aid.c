@@ -166,7 +166,7 @@ static tess_status run_launch(split_bench *bench, const product_launch *launch, 
                       .shared = launch->shape.shared,
                       .rule = tensor_rule_of(bench->architecture ? bench->architecture : 90)};
     module *m;
-    if (launch->row) launch_fit_grid(launch->row, 1, 3, run.grid);
+    if (launch->row) launch_fit_grid(launch->row, &launch->shape, 3, run.grid);
     TRY(module_get(&bench->modules, &request, &m, why));
     TRY(module_kernel(m, launch->entry, &run.kernel, why));
     if (bench->checked) return run_checked(bench, launch, m, &run, why);

@@ -57,7 +57,7 @@ static tess_status launch_kernel(queue *to, const product_launch *launch, senten
     unsigned grid[3] = {launch->grid[0], launch->grid[1], launch->grid[2]};
     void *arguments = (void *)(uintptr_t)launch->arguments;
     TRY(cuda_load_kernel(to->self, launch->row, launch->in, launch->out, launch->params, &kernel, why));
-    launch_fit_grid(launch->row, launch->shape.cluster, kernel->at_once, grid);
+    launch_fit_grid(launch->row, &launch->shape, kernel->at_once, grid);
     if (launch->row->box) {
         TRY(tensor_map_arguments(to->self, launch, &with_maps.maps, why));
         if (launch->split) with_maps.whole = *launch->split;

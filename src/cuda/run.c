@@ -47,7 +47,7 @@ static tess_status read_kernel_facts(cuda_device *self, const plan *decided, tes
     facts->shared_bytes = static_shared + shape->shared;
     facts->spill_bytes = kernel->spill_bytes;
     facts->compile_ms = kernel->compile_ms;
-    facts->blocks = launch_blocks(decided->kernel, shape->cluster, kernel->at_once, launch_tiles(shape, run));
+    facts->blocks = launch_blocks(decided->kernel, shape, kernel->at_once, launch_tiles(shape, run));
     return TESS_OK;
 }
 

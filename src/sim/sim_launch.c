@@ -94,7 +94,7 @@ tess_status sim_launch_one(void *target, const product_launch *launch, sentence 
                       .block_y = launch->shape.block_y,
                       .shared = launch->shape.shared,
                       .rule = tensor_rule_of(self->limits->architecture)};
-    if (launch->row) launch_fit_grid(launch->row, launch->shape.cluster, AT_ONCE, run.grid);
+    if (launch->row) launch_fit_grid(launch->row, &launch->shape, AT_ONCE, run.grid);
     TRY(sim_get_module(self, launch, self->checked, 0, &m, why));
     TRY(check_shared(self, m, &launch->shape, why));
     TRY(module_kernel(m, launch->entry, &run.kernel, why));
