@@ -155,15 +155,19 @@ static void take_word(const char *at, char word[16]) {
 }
 
 /* Reads one parameter whose #ifndef line begins at `line`. Other uses of #ifndef are passed over. */
-static void parse_param(const char *line, kernel_source *out, size_t *used) {
+static tess_status parse_param(const char *file, const char *line, kernel_source *out, size_t *used,
+                               sentence *why) {
     char name[16], defined[16];
     take_word(line + strlen("#ifndef "), name);
     const char *next = strchr(line, '\n');
-    if (!next || strncmp(next + 1, "#define ", 8) != 0) return;
+    if (!next || strncmp(next + 1, "#define ", 8) != 0) return TESS_OK;
     take_word(next + 9, defined);
     const char *value = next + 9 + strlen(defined), *end;
     long long number = strtoll(value, (char **)(uintptr_t)&end, 10);
-    if (strcmp(name, defined) != 0 || end == value || out->param_count == KERNEL_SOURCE_PARAMS) return;
+    if (strcmp(name, defined) != 0 || end == value) return TESS_OK;
+    if (out->param_count == KERNEL_SOURCE_PARAMS)
+        return status_fail(why, TESS_ERROR_KERNEL, "%s has more than %d parameters: %s is one too many", file,
+                           KERNEL_SOURCE_PARAMS, name);
     int at = out->param_count++;
     strcpy(out->names[at], name);
     out->defaults[at] = number;
@@ -173,6 +177,7 @@ static void parse_param(const char *line, kernel_source *out, size_t *used) {
     int more = snprintf(out->params + *used, sizeof out->params - *used, "%s%s: %.*s (%lld)",
                         *used ? "\n" : "", name, length, length ? open + 3 : "", number);
     if (more > 0 && (size_t)more < sizeof out->params - *used) *used += (size_t)more;
+    return TESS_OK;
 }
 
 tess_status kernel_source_parse(const char *file, const char *text, kernel_source *out, sentence *why) {
@@ -181,7 +186,7 @@ tess_status kernel_source_parse(const char *file, const char *text, kernel_sourc
     size_t used = 0;
     for (const char *line = text; line; line = strchr(line, '\n')) {
         if (*line == '\n') line++;
-        if (strncmp(line, "#ifndef ", 8) == 0) parse_param(line, out, &used);
+        if (strncmp(line, "#ifndef ", 8) == 0) TRY(parse_param(file, line, out, &used, why));
     }
     return TESS_OK;
 }

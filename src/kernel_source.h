@@ -5,7 +5,7 @@
 
 #include "status.h"
 
-enum { KERNEL_SOURCE_PARAMS = 12 };
+enum { KERNEL_SOURCE_PARAMS = 16 };
 
 /* What a kernel's file says of itself. */
 typedef struct kernel_source {

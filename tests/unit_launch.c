@@ -1,8 +1,10 @@
 /* unit_launch.c: the shapes of launches. White-box: src/launch.h. */
 #include "harness.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "../src/kernel_source.h"
 #include "../src/launch.h"
 
 /* A thread remembers some shapes: with more of them than that, and errors between, each is still its own. */
@@ -70,4 +72,22 @@ TEST(launch_grids_of_clusters) {
         CHECK(memcmp(grid, cases[i].want, sizeof grid) == 0, "case %zu: grid %u, %u, %u", i, grid[0], grid[1],
               grid[2]);
     }
+}
+
+/* A file with as many parameters as there may be, and with one more. */
+TEST(launch_parameters_are_counted) {
+    char text[2048] = "/* test_04_many: parameters */\n";
+    kernel_source source;
+    sentence why = {""};
+    for (int i = 0; i <= KERNEL_SOURCE_PARAMS; i++) {
+        size_t used = strlen(text);
+        CHECK(kernel_source_parse("test_04_many.cu", text, &source, &why) == TESS_OK &&
+                  source.param_count == i,
+              "%d of %d parameters: %s", source.param_count, i, why.text);
+        snprintf(text + used, sizeof text - used, "#ifndef P%d\n#define P%d 1 /* a number */\n#endif\n", i,
+                 i);
+    }
+    CHECK(kernel_source_parse("test_04_many.cu", text, &source, &why) == TESS_ERROR_KERNEL &&
+              strcmp(why.text, "test_04_many.cu has more than 16 parameters: P16 is one too many") == 0,
+          "%s", why.text);
 }
