@@ -1,15 +1,14 @@
 /* fetch.h: how one thread asks for the stages of tile after tile: a kernel for Hopper says #include "fetch.h" after walk.h,
- * where it has defined A_BYTES, A_LINES, B_LINES, BK, CHUNK, PART and PACE. */
+ * where it has defined A_BYTES, A_LINES, B_LINES, BK, CHUNK, PART and PACE; one that takes rows of C apart, EVERY. */
 #ifndef FETCH_H
 #define FETCH_H
 
 #include "pace.h"
 
-/* A tile from element (k, across) on: one box of lines along k, or (turned) boxes of 64 elements across. With `share`
- * the other blocks of the cluster get it too. */
+/* A tile from element (k, across) on: a box of lines along k, or (turned) boxes of 64 elements across. With `share` the
+ * other blocks of the cluster get it too. */
 DEVICE void load_tile(unsigned to, const tensor_map *map, int turned, int boxes, int k, int across,
                       int product, unsigned barrier, int share) {
-    UNROLL
     for (int i = 0; i < boxes; i++) {
         int x = (turned ? across + 64 * i : k), line = turned ? k : across;
         if (share)
@@ -19,34 +18,56 @@ DEVICE void load_tile(unsigned to, const tensor_map *map, int turned, int boxes,
     }
 }
 
-/* Bytes that come of a stage. Lines beyond the end of a matrix take TMA longer than others, so that boxes along k have no
- * more lines than there are (.clipped): the others' sums are of whatever lies there, and are not written. */
-DEVICE int stage_bytes(const gemm *g) {
-    int of_a = CM == 1 && !A_TURNED && g->m < BM ? g->m : A_LINES,
-        of_b = CM == 1 && !B_TURNED && g->n < BN ? g->n : B_LINES;
-    return (of_a + of_b) * LINE;
+/* Lines beyond the end of a matrix take TMA longer than others, 6 ns in boxes that have no other. So boxes that begin beyond it
+ * are not asked for, and those along k have no more lines than there are (.clipped): the others' sums are of whatever lies
+ * there, and are not written. Here: lines of a box of A, of B, and how many boxes begin within what is left, `each` so far
+ * from the next. */
+DEVICE int lines_of_a(const gemm *g) {
+    return A_TURNED ? 64 : CM == 1 && g->m < BM ? g->m : A_LINES;
+}
+DEVICE int lines_of_b(const gemm *g) {
+    return B_TURNED ? 64 : CM == 1 && g->n < BN ? g->n : PART;
+}
+DEVICE int boxes_of(int left, int each, int most) {
+    int boxes = (left + each - 1) / each;
+    return boxes < 0 ? 0 : boxes < most ? boxes : most;
 }
 
-/* Every block of a cluster fetches its lines of the tile of B. */
+/* Where a tile has every so manieth row of C, its lines of A all begin as far from a multiple of so many times 16 bytes of
+ * memory: k is taken up from there, at most UNIT*(EVERY - 1) elements ahead of its begin, where TMA brings zeros. */
+#ifndef EVERY
+#define EVERY 1
+#endif
+enum { UNIT = 16 / (int)sizeof(in_t) };
+DEVICE int ahead_of(const gemm *g, int product) {
+    if (EVERY == 1) return 0;
+    long long element = (long long)((unsigned long long)g->a / sizeof(in_t)) + product * g->batch_a;
+    return (int)(element & (EVERY * UNIT - 1));
+}
+
+/* Every block of a cluster fetches its lines of the tile of B: some of each turned box, or a box. */
 DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
     const gemm *g = &all->g;
-    const int bytes = stage_bytes(g), lines = rank * PART, k_lines = B_TURNED ? lines : 0,
-              cols = B_TURNED ? 0 : lines;
+    const int box_a = lines_of_a(g) * LINE, box_b = lines_of_b(g) * LINE, lines = rank * PART,
+              k_lines = B_TURNED ? lines : 0, cols = B_TURNED ? 0 : lines;
     ring at = {0, 1};
     walk w = begin_walk(g);
     pace with = begin_pace(&w, blocks, rank);
     for (; w.at < w.total; w.at += w.step) {
         place p = place_of(&w, rank);
+        const int from = -ahead_of(g, p.product);
         int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
+        int of_a = A_TURNED ? boxes_of(g->m - p.row, 64, A_LINES / 64) : boxes_of(g->m - p.row, BM, 1),
+            of_b = B_TURNED ? boxes_of(g->n - p.col, 64, B_LINES / 64) : boxes_of(g->n - p.col, PART, CM),
+            own = B_TURNED ? of_b : rank < of_b;
         for (int block = 0; block < blocks; block++) {
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
             keep_pace(&with, block);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
-            barrier_expect(full, bytes);
-            load_tile(stage, &all->a, A_TURNED, A_TURNED ? A_LINES / 64 : 1, block * BK, p.row, product_a,
-                      full, 0);
-            load_tile(stage + A_BYTES + lines * LINE, &all->b, B_TURNED, B_TURNED ? B_LINES / 64 : 1,
-                      block * BK + k_lines, p.col + cols, product_b, full, CM > 1);
+            barrier_expect(full, of_a * box_a + of_b * box_b);
+            load_tile(stage, &all->a, A_TURNED, of_a, from + block * BK, p.row, product_a, full, 0);
+            load_tile(stage + A_BYTES + lines * LINE, &all->b, B_TURNED, own, from + block * BK + k_lines,
+                      p.col + cols, product_b, full, CM > 1);
             advance(&at);
         }
     }

@@ -35,6 +35,9 @@
 #ifndef PACE
 #define PACE 0 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
 #endif
+#ifndef EVERY
+#define EVERY 1 /* of so many rows of C a tile has one: those whose lines of A begin alike; 1, 2, 4 or 8 */
+#endif
 #ifndef CT
 #define CT 0 /* 1: C is computed transposed, and BM and BN are the other way round */
 #endif
@@ -161,7 +164,7 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
 CLUSTER_KERNEL(THREADS, CM) wgmma_07_fitted(ARGUMENT all) {
     extern __shared__ __align__(1024) char memory[];
     room r = rooms(memory);
-    int rank = CM > 1 ? cluster_rank() : 0, blocks = (all.g.k + BK - 1) / BK;
+    int rank = CM > 1 ? cluster_rank() : 0, blocks = (all.g.k + UNIT * (EVERY - 1) + BK - 1) / BK;
     blocks = (blocks + RUN - 1) / RUN * RUN; /* past the end of k TMA brings zeros */
     if (threadIdx.x == 0) {
         tma_prefetch(&all.a);

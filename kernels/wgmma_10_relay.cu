@@ -53,8 +53,8 @@ enum {
     A_LINES = BM,
     B_LINES = BN,
     STAGE = A_BYTES + B_LINES * LINE,
-    CHUNK = 64 * LINE, /* 64 lines: half of A, or of a turned tile */
-    PART = 0,          /* lines of B that another block of the cluster fetches: there is none */
+    CHUNK = 64 * LINE,         /* 64 lines: half of A, or of a turned tile */
+    PART = B_TURNED ? 64 : BN, /* lines that a block fetches of a chunk, or of all of B */
     BOX = 64 * LINE,
     BOX_COLS = LINE / (int)sizeof(out_t)
 };

@@ -134,6 +134,10 @@ verify_list() {
         for params in BM=144,BN=128,TURN=0 BM=160,BN=128,TURN=0 BM=208,BN=128 BM=224,BN=128 BM=160,BN=192,TURN=1,BOXES=1 BM=128,BN=64,CM=2,TURN=0; do
             echo "4-wgmma_07_fitted:CT=1,$params wgmma_07_fitted --params CT=1,$params --type bf16,bf16:f32,i8 --count 24 --max-size 600 --seed $seed"
         done
+        for params in BM=64,BN=128,CM=2,STAGES=6,TURN=0,EVERY=2 BM=128,BN=64,STAGES=8,TURN=0,EVERY=8 BM=192,BN=192,CM=2,TURN=1,BOXES=1,EVERY=4; do
+            echo "4-wgmma_07-laced:$params wgmma_07_fitted --params $params --type bf16,bf16:f32,i8 --ld-pad 0 --misalign 0 --shape 1000x264x504,264x1304x72,24x520x1000,336x80x1008 --seed $seed"
+            echo "4-wgmma_07-laced-from:$params wgmma_07_fitted --params $params --type bf16,f32 --compute tf32 --ld-pad 0 --misalign 8 --layout nt --shape 1000x264x504,264x1304x76,24x520x1004 --seed $seed"
+        done
         echo "4-wgmma_10-small wgmma_10_relay --params BM=64,BN=64 --type bf16,i8 --count 24 --max-size 1000 --seed $seed"
         echo "4-wgmma_10-rounds wgmma_10_relay --params BM=64,BN=64 --type bf16,bf16:f32,i8,f32 --alpha 2 --beta 1 --batch 1 --shape 1100x1500x700,2100x2100x65,1600x1601x33 --seed $seed"
         echo "4-tiny auto --type bf16,f16:f32 --count 8 --shape 16x16x16,17x17x17,33x31x35,63x63x63,127x127x127 --seed $seed"
@@ -217,6 +221,9 @@ sanitize() (
         # shellcheck disable=SC2086
         "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify wgmma_07_fitted --params CT=1,BM=144,BN=128,TURN=0 --device "$device" \
             --type bf16,bf16:f32 $one_case --shape 300x264x136,145x131x33 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
+        # shellcheck disable=SC2086
+        "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify wgmma_07_fitted --params BM=64,BN=128,CM=2,STAGES=6,TURN=0,EVERY=2 \
+            --device "$device" --type bf16 $one_case --shape 264x136x200 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
     fi
     if has_family split && is_hopper; then
         # shellcheck disable=SC2086

@@ -163,10 +163,22 @@ static int64_t whole_workspace(const plan *decided, const route *way) {
            count_shares(run, decided->share) * run->m * sums_row(run) * numeric_size(run->acc);
 }
 
+/* With EVERY rows of C whose lines of A begin alike, every so manieth, are products of their own: a batch. */
+static problem laced(const plan *decided, const route *way) {
+    problem run = way->run;
+    int at = registry_find_param(decided->kernel, "EVERY");
+    int64_t every = at < 0 ? 1 : decided->params[at];
+    if (every <= 1 || run.batch.count > 1 || run.m % every != 0 || way->a.copied || way->a.by_columns)
+        return run;
+    run.batch = (tess_batch){every, run.a_row, 0, run.c_row};
+    run.m /= every, run.a_row *= every, run.c_row *= every;
+    return run;
+}
+
 problem product_first(const plan *decided, const route *way) {
     problem run = way->run;
     if (decided->share > 0) return whole_shares(run, decided->share);
-    if (!decided->rest.kernel) return run;
+    if (!decided->rest.kernel) return laced(decided, way);
     run.m = way->swapped ? decided->rest.cols : decided->rest.rows;
     run.n = way->swapped ? decided->rest.rows : decided->rest.cols;
     return run;
@@ -412,11 +424,13 @@ static tess_status run_in_shares(const product_target *target, const plan *decid
 static tess_status run_kernel(const product_target *target, const plan *decided, const route *way,
                               const operands *data, char *workspace, sentence *why) {
     product_launch launch;
+    route whole = *way;
     int64_t params[REGISTRY_PARAMS];
     if (decided->rest.kernel) return run_in_two(target, decided, way, data, why);
     if (decided->share > 0) return run_in_shares(target, decided, way, data, workspace, why);
-    TRY(describe_launch(decided->kernel, decided->params, way, data, params, &launch, why));
-    return multiply(target, &launch, &way->run, data, workspace, why);
+    whole.run = product_first(decided, way);
+    TRY(describe_launch(decided->kernel, decided->params, &whole, data, params, &launch, why));
+    return multiply(target, &launch, &whole.run, data, workspace, why);
 }
 
 tess_status product_run(const product_target *target, const plan *decided, const operands *data,

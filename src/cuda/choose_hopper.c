@@ -14,15 +14,16 @@
 
 #define WGMMA  "wgmma with tiles that TMA brings is the fastest for this type"
 #define SHARED "; pairs of blocks share tiles, since lines of A and B do not begin at multiples of 128 bytes"
+#define APART  "; tiles have every second row of C, so that those of A begin at multiples of 32"
 #define LONG   "; pairs of blocks share tiles, which saves power in a product as large as this"
 #define DEEP   "; tiles are few, and blocks of a cluster split k"
 #define ROWS   "; B lies in rows, and its columns are multiplied from registers"
 #define TURNED ", as C is computed transposed"
 #define ENDS   "; one warpgroup writes its tile while the other multiplies"
 
-/* Blocks form pairs for lines that begin anywhere; or for the power that this saves: where it limits the clocks, which takes
- * some rounds of tiles, they gain a hundredth. */
-typedef enum pairs { ALONE, FOR_LINES, FOR_POWER } pairs;
+/* Blocks form pairs for lines that begin anywhere, and may have every second row of C then (EVERY), so that only lines of B do;
+ * or for the power that this saves: where it limits the clocks, which takes some rounds of tiles, they gain a hundredth. */
+typedef enum pairs { ALONE, FOR_LINES, FOR_LACED_LINES, FOR_POWER } pairs;
 
 /* Tiles whose rows, or columns, are no multiples of 64 are for an A, or B, that lies along k: lines across k would begin anywhere.
  * Those with such rows are also for a C that TMA writes, since of others they lose more in writing than they gain. */
@@ -47,6 +48,12 @@ typedef struct tiling {
         rows, cols, FOR_LINES, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) words SHARED, 0, \
             0, ANYHOW                                                                                        \
     }
+#define LACED(rows, cols, time, params)                                                 \
+    {                                                                                   \
+        rows, cols, FOR_LACED_LINES, time, "BM=" #rows ",BN=" #cols ",EVERY=2," params, \
+            EQUAL(rows, cols) SHARED APART, 0, 0, ANYHOW                                \
+    }
+#define PAIRS(rows, cols, time, params) PAIR(rows, cols, time, params, ""), LACED(rows, cols, time, params)
 #define WIDE(rows, cols, time, params) \
     { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols), 0, 0, ALONG_B }
 #define HIGH(rows, cols, time, params)                                                                     \
@@ -55,14 +62,14 @@ typedef struct tiling {
             ALONG_A                                                                                        \
     }
 #define TILES(rows, cols, time, params) \
-    TILE(rows, cols, time, params, ""), PAIR(rows, cols, time, "CM=2,GROUP=8," params, "")
+    TILE(rows, cols, time, params, ""), PAIRS(rows, cols, time, "CM=2,GROUP=8," params)
 static const tiling fitted_tilings[] = {
     TILE(64, 64, 128, "STAGES=8,TURN=0", ""),
     TILES(128, 256, 672, "STAGES=4"),
     TILE(192, 192, 755, "STAGES=4,TURN=0,BOXES=1", ""),
-    PAIR(192, 192, 765, "CM=2,GROUP=8,STAGES=4,TURN=1,BOXES=1", ""),
+    PAIRS(192, 192, 765, "CM=2,GROUP=8,STAGES=4,TURN=1,BOXES=1"),
     TILE(128, 192, 512, "STAGES=4,TURN=2", ""),
-    PAIR(128, 192, 524, "CM=2,GROUP=8,STAGES=4,TURN=0", ""),
+    PAIRS(128, 192, 524, "CM=2,GROUP=8,STAGES=4,TURN=0"),
     TILES(128, 128, 376, "STAGES=6,TURN=0"),
     WIDE(128, 144, 415, "STAGES=4,TURN=0"),
     WIDE(128, 160, 466, "STAGES=4,TURN=0"),
@@ -73,7 +80,7 @@ static const tiling fitted_tilings[] = {
     HIGH(208, 128, 572, "STAGES=4,TURN=2"),
     HIGH(224, 128, 608, "STAGES=4,TURN=2"),
     TILE(64, 128, 222, "STAGES=8,TURN=0", ""),
-    PAIR(64, 128, 222, "CM=2,GROUP=8,STAGES=6,TURN=0", ""),
+    PAIRS(64, 128, 222, "CM=2,GROUP=8,STAGES=6,TURN=0"),
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
     {64, 192, ALONE, 312, "BM=64,BN=192,STAGES=6,TURN=0", EQUAL(64, 192), 0, 2, ANYHOW},
     {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4,PACE=8", WGMMA LONG, 0, 0, ANYHOW},
@@ -115,10 +122,12 @@ static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tiling
 static const tiled relay = {"wgmma_10_relay", relay_tilings, LENGTH(relay_tilings), 0, 0, 1};
 static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3, 0};
 
-/* Nanoseconds that TMA takes for a line of a tile, bytes that a copy moves in one, and what a launch, pairs of blocks, blocks that
- * split k (and each of them) and a copy take whatever their size. */
-static const double line_time = 1.2, copy_rate = 3600, launch_start = 1000, pair_start = 1000,
-                    split_start = 700, split_each = 275, copy_start = 8000;
+/* Nanoseconds that TMA takes for a line of a tile, and how many times that where lines begin within sectors of 32 bytes, at
+ * multiples of those and not of 128 bytes, or beyond the end of the matrix; bytes that a copy moves in a nanosecond, and what a
+ * launch, pairs of blocks, blocks that split k (and each of them) and a copy take whatever their size. */
+static const double line_time = 1.2, of_loose = 2, of_laced = 1.6, of_none = 2.3, copy_rate = 3600,
+                    launch_start = 1000, pair_start = 1000, split_start = 700, split_each = 275,
+                    copy_start = 8000;
 /* What is multiplied in i8 takes less of a stage's time. In products of several rounds it is the less, the fewer of the
  * multiprocessors are at work: the power that the others leave raises the clock. */
 static const double of_bytes = 0.85, of_rounds = 0.72, of_blocks = 0.26;
@@ -129,6 +138,8 @@ static const double relay_rounds = 8, relay_bytes = 100e6, relay_least = 1536;
 static const double cached = 60e6, memory_rate = 4200;
 /* So many multiprocessors belong to no cluster of four blocks or more. */
 enum { LARGE_CLUSTER = 4, LEFT_OUT = 12 };
+/* The rows of C of which a tile has one (EVERY). */
+enum { LACES = 2 };
 
 /* How lines of A or B begin: at multiples of 128 bytes, of 16, or they will be copied to such. */
 typedef enum lines { LINES_WHOLE, LINES_LOOSE, LINES_COPIED } lines;
@@ -161,30 +172,49 @@ static double end_of(const problem *run, const tiled *by, const tiling *t) {
     return 500 + (numeric_size(run->out) == 4 ? 2100 * area : 0);
 }
 
+/* Nanoseconds of a stage whose products and lines take so long by themselves: the longer, and somewhat more if both do. */
+static double beside_lines(double products, double fetches) {
+    double longer = fmax(products, fetches), shorter = fmin(products, fetches);
+    return longer * pow(1 + pow(shorter / longer, 8), 1.0 / 8);
+}
+
+/* What so many lines of A cost that do not begin at multiples of 128 bytes. Lines beyond the end of a matrix cost most, so that a
+ * product of one round takes as long as its last rows. */
+static double cost_of_a(const problem *laced, int every, double lines_of_tile, double rounds) {
+    double there = fmod((double)laced->m, lines_of_tile), none = there > 0 ? lines_of_tile - there : 0;
+    if (every == 1) return of_loose * lines_of_tile;
+    if (rounds > 1) return of_laced * lines_of_tile;
+    return of_laced * (lines_of_tile - none) + of_none * none;
+}
+
 /* Nanoseconds that the product takes with such tiles; `uneven`: not before memory has given all. */
 static double time_of(const problem *run, const tiled *by, const tiling *t, int sms, int loose, int uneven) {
     double size = (double)numeric_size(run->in), count = (double)run->batch.count, copy = 0;
     int below = t->shared && !by->shares_a ? 2 : 1, beside = t->shared && by->shares_a ? 2 : 1;
     double rows = fmin(t->rows, t->shared ? t->rows : (double)run->m),
            step = size == 1 && !t->size ? t->time * of_bytes : t->time;
-    double fetched = rows / beside + (double)t->cols / below;
+    double of_a = rows / beside, of_b = (double)t->cols / below;
+    problem laced = *run;
+    int every = t->shared == FOR_LACED_LINES ? LACES : 1;
+    laced.m /= every, laced.batch.count *= every;
     if (loose && !t->shared && route_copies_loose(run)) {
         copy = copy_start + 2 * size * count * (double)run->k * (double)(run->m + run->n) / copy_rate;
         loose = 0;
     }
     int deep = t->deep ? t->deep : 1;
-    double stages = ceil(ceil((double)run->k * size / 128) / deep);
-    double tiles = cuda_tiles(run, t->rows * below, t->cols * beside) * below * beside * deep;
+    double stages = ceil(ceil(((double)run->k * size + 16 * (every - 1)) / 128) / deep);
+    double tiles = cuda_tiles(&laced, t->rows * below, t->cols * beside) * below * beside * deep;
     double at_once = deep < LARGE_CLUSTER || sms <= LEFT_OUT ? sms : sms - LEFT_OUT,
            rounds = ceil(tiles / at_once);
     if (rounds > 1 && !t->deep) step *= of_rounds + of_blocks * tiles / rounds / at_once;
-    step = fmax(step, fetched * line_time * (loose ? 2 : 1));
+    step = loose ? beside_lines(step, line_time * (cost_of_a(&laced, every, of_a, rounds) + of_loose * of_b))
+                 : fmax(step, line_time * (of_a + of_b));
     double start = launch_start + (t->shared ? pair_start
                                    : t->deep ? split_start + t->deep * split_each
                                              : 0),
-           of_b = (double)t->cols / below / fetched, ends = by->hides_ends ? 1 : rounds;
+           ends = by->hides_ends ? 1 : rounds;
     return copy + start + ends * end_of(run, by, t) +
-           fmax(rounds * step * stages, uneven ? uneven_time(run, tiles, sms, of_b) : 0);
+           fmax(rounds * step * stages, uneven ? uneven_time(run, tiles, sms, of_b / (of_a + of_b)) : 0);
 }
 
 /* Whether warpgroups with tiles of their own were measured on such a product, and gained. */
@@ -201,6 +231,13 @@ static int stores_whole(const problem *run) {
     return run->c_row * size % 16 == 0 && run->n * size % 16 == 0;
 }
 
+/* Whether every second row of A begins within a sector of 32 bytes. */
+static int has_lines_to_lace(const problem *run) {
+    int64_t bytes = run->a_row * numeric_size(run->in);
+    return run->a_col == 1 && run->batch.count == 1 && run->m % LACES == 0 && bytes % 16 == 0 &&
+           bytes % 32 != 0;
+}
+
 /* Whether tiles may be of that kind, and shared for that reason. */
 static int is_for(const tiled *by, const tiling *t, const problem *run, int sms, int loose) {
     int64_t size = numeric_size(run->in);
@@ -208,7 +245,8 @@ static int is_for(const tiled *by, const tiling *t, const problem *run, int sms,
     if (t->must_lie == ALONG_A && (run->a_col != 1 || !stores_whole(run))) return 0;
     if (t->must_lie == ALONG_B && size == 2 && (run->b_row != 1 || run->a_col == 1)) return 0;
     if (by->hides_ends && !has_ends_to_hide(run, t, sms)) return 0;
-    if (t->shared == FOR_LINES) return loose;
+    if (t->shared == FOR_LACED_LINES && !has_lines_to_lace(run)) return 0;
+    if (t->shared == FOR_LINES || t->shared == FOR_LACED_LINES) return loose;
     return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
 }
 
