@@ -5,12 +5,14 @@
 
 #include "pace.h"
 
-/* A tile from element (k, across) on: a box of lines along k, or (turned) boxes of 64 elements across. With `share` the
- * other blocks of the cluster get it too. */
-DEVICE void load_tile(unsigned to, const tensor_map *map, int turned, int boxes, int k, int across,
+/* A tile from element (k, across) on: one box of lines along k, or (turned) boxes of 64 elements across. With `share` the
+ * other blocks of the cluster get it too. In a cluster boxes that begin at the matrix's end, or beyond it, are not asked for. */
+DEVICE void load_tile(unsigned to, const tensor_map *map, int turned, int boxes, int k, int across, int end,
                       int product, unsigned barrier, int share) {
+    UNROLL
     for (int i = 0; i < boxes; i++) {
-        int x = (turned ? across + 64 * i : k), line = turned ? k : across;
+        int from = turned ? across + 64 * i : across, x = turned ? from : k, line = turned ? k : from;
+        if (CM > 1 && from >= end) break;
         if (share)
             tma_load_all(to + i * CHUNK, map, x, line, product, barrier, (1 << CM) - 1);
         else
@@ -18,19 +20,26 @@ DEVICE void load_tile(unsigned to, const tensor_map *map, int turned, int boxes,
     }
 }
 
-/* Lines beyond the end of a matrix take TMA longer than others, 6 ns in boxes that have no other. So boxes that begin beyond it
- * are not asked for, and those along k have no more lines than there are (.clipped): the others' sums are of whatever lies
- * there, and are not written. Here: lines of a box of A, of B, and how many boxes begin within what is left, `each` so far
- * from the next. */
-DEVICE int lines_of_a(const gemm *g) {
-    return A_TURNED ? 64 : CM == 1 && g->m < BM ? g->m : A_LINES;
-}
-DEVICE int lines_of_b(const gemm *g) {
-    return B_TURNED ? 64 : CM == 1 && g->n < BN ? g->n : PART;
-}
+/* How many boxes, each so far from the next, begin within what is left of a matrix. */
 DEVICE int boxes_of(int left, int each, int most) {
     int boxes = (left + each - 1) / each;
     return boxes < 0 ? 0 : boxes < most ? boxes : most;
+}
+
+/* Bytes that come of a stage. Lines beyond the end of a matrix take TMA longer than others, 6 ns each in boxes that have no
+ * other: so a cluster, whose last blocks may have no rows at all, does not ask for those; and boxes along k of a block by itself
+ * have no more lines than there are (.clipped). The others' sums are of whatever lies there, and are not written. */
+DEVICE int stage_bytes(const gemm *g, place p) {
+    int of_a, of_b;
+    if (CM > 1) {
+        of_a = A_TURNED ? 64 * boxes_of(g->m - p.row, 64, A_LINES / 64) : A_LINES * (p.row < g->m);
+        of_b = B_TURNED ? 64 * boxes_of(g->n - p.col, 64, B_LINES / 64)
+                        : PART * boxes_of(g->n - p.col, PART, CM);
+    } else {
+        of_a = !A_TURNED && g->m < BM ? g->m : A_LINES;
+        of_b = !B_TURNED && g->n < BN ? g->n : B_LINES;
+    }
+    return (of_a + of_b) * LINE;
 }
 
 /* Where a tile has every so manieth row of C, its lines of A all begin as far from a multiple of so many times 16 bytes of
@@ -45,29 +54,26 @@ DEVICE int ahead_of(const gemm *g, int product) {
     return (int)(element & (EVERY * UNIT - 1));
 }
 
-/* Every block of a cluster fetches its lines of the tile of B: some of each turned box, or a box. */
+/* Every block of a cluster fetches its lines of the tile of B. */
 DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
     const gemm *g = &all->g;
-    const int box_a = lines_of_a(g) * LINE, box_b = lines_of_b(g) * LINE, lines = rank * PART,
-              k_lines = B_TURNED ? lines : 0, cols = B_TURNED ? 0 : lines;
+    const int lines = rank * PART, k_lines = B_TURNED ? lines : 0, cols = B_TURNED ? 0 : lines;
     ring at = {0, 1};
     walk w = begin_walk(g);
     pace with = begin_pace(&w, blocks, rank);
     for (; w.at < w.total; w.at += w.step) {
         place p = place_of(&w, rank);
-        const int from = -ahead_of(g, p.product);
+        const int bytes = stage_bytes(g, p), from = -ahead_of(g, p.product);
         int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
-        int of_a = A_TURNED ? boxes_of(g->m - p.row, 64, A_LINES / 64) : boxes_of(g->m - p.row, BM, 1),
-            of_b = B_TURNED ? boxes_of(g->n - p.col, 64, B_LINES / 64) : boxes_of(g->n - p.col, PART, CM),
-            own = B_TURNED ? of_b : rank < of_b;
         for (int block = 0; block < blocks; block++) {
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
             keep_pace(&with, block);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
-            barrier_expect(full, of_a * box_a + of_b * box_b);
-            load_tile(stage, &all->a, A_TURNED, of_a, from + block * BK, p.row, product_a, full, 0);
-            load_tile(stage + A_BYTES + lines * LINE, &all->b, B_TURNED, own, from + block * BK + k_lines,
-                      p.col + cols, product_b, full, CM > 1);
+            barrier_expect(full, bytes);
+            load_tile(stage, &all->a, A_TURNED, A_TURNED ? A_LINES / 64 : 1, from + block * BK, p.row, g->m,
+                      product_a, full, 0);
+            load_tile(stage + A_BYTES + lines * LINE, &all->b, B_TURNED, B_TURNED ? B_LINES / 64 : 1,
+                      from + block * BK + k_lines, p.col + cols, g->n, product_b, full, CM > 1);
             advance(&at);
         }
     }

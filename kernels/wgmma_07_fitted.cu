@@ -2,10 +2,13 @@
  * before:  wgmma_06_turns
  * change:  one to three warpgroups multiply, 64 rows each, beside which a tile may have any of eight widths; or 64 columns of a
  *          C that is computed transposed, which may have any of eight heights; of a tile of B that blocks of a cluster share
- *          each fetches some lines of every chunk, so that any width can be shared
+ *          each fetches some lines of every chunk, so that any width can be shared; and a tile may have every second row of C
+ *          (EVERY), whose lines of A all begin alike
  * why:     multiprocessors compute tiles in rounds. At 4097 tiles of 128 by 256 are 33*17 = 561, five rounds of 132, the
  *          last of them a quarter full; tiles of 192 by 192 are 22*22 = 484, four rounds. And where lines of A and B do not
- *          begin at multiples of 128 bytes TMA takes two accesses for each: blocks that share tiles need fewer
+ *          begin at multiples of 128 bytes TMA takes two accesses for each: blocks that share tiles need fewer. Most of that
+ *          are lines that begin within a sector of 32 bytes, as every second row of 1000 elements does: taken apart from the
+ *          others, and k taken up 16 bytes ahead of its begin, they begin with a sector
  * expect:  the time follows the size with smaller steps: on an H200 4104 takes 1.2 times as long as 4096, not twice
  * limits:  any m, n, k; A and B in rows or columns, aligned to 16 bytes (f32 as TF32 and i8: along k); sm_90a
  * next:    the tensor cores are busy 98 % of the time. Tiles of 192 by 176 would need the fewest rounds at 4097, but
