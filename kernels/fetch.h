@@ -42,16 +42,15 @@ DEVICE int stage_bytes(const gemm *g, place p) {
     return (of_a + of_b) * LINE;
 }
 
-/* Where a tile has every so manieth row of C, its lines of A all begin as far from a multiple of so many times 16 bytes of
- * memory: k is taken up from there, at most UNIT*(EVERY - 1) elements ahead of its begin, where TMA brings zeros. */
+/* Where tiles have every second row of C (EVERY), these are a batch of two products; rows of the second begin within a sector of
+ * 32 bytes, and k is taken up 16 bytes ahead of its begin for those, where TMA brings zeros. That depends on the product alone,
+ * not on where A lies, nor on whether it was copied: or the order of additions would. */
 #ifndef EVERY
 #define EVERY 1
 #endif
 enum { UNIT = 16 / (int)sizeof(in_t) };
-DEVICE int ahead_of(const gemm *g, int product) {
-    if (EVERY == 1) return 0;
-    long long element = (long long)((unsigned long long)g->a / sizeof(in_t)) + product * g->batch_a;
-    return (int)(element & (EVERY * UNIT - 1));
+DEVICE int begin_of(int product) {
+    return EVERY == 2 ? -(product % 2) * UNIT : 0;
 }
 
 /* Every block of a cluster fetches its lines of the tile of B. */
@@ -63,7 +62,7 @@ DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
     pace with = begin_pace(&w, blocks, rank);
     for (; w.at < w.total; w.at += w.step) {
         place p = place_of(&w, rank);
-        const int bytes = stage_bytes(g, p), from = -ahead_of(g, p.product);
+        const int bytes = stage_bytes(g, p), from = begin_of(p.product);
         int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
         for (int block = 0; block < blocks; block++) {
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;

@@ -39,7 +39,7 @@
 #define PACE 0 /* stages after which a block of a product of many rounds waits for others; 0: it does not */
 #endif
 #ifndef EVERY
-#define EVERY 1 /* of so many rows of C a tile has one: those whose lines of A begin alike; 1, 2, 4 or 8 */
+#define EVERY 1 /* 2: a tile has every second row of C, whose lines of A begin alike */
 #endif
 #ifndef CT
 #define CT 0 /* 1: C is computed transposed, and BM and BN are the other way round */

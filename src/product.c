@@ -163,13 +163,13 @@ static int64_t whole_workspace(const plan *decided, const route *way) {
            count_shares(run, decided->share) * run->m * sums_row(run) * numeric_size(run->acc);
 }
 
-/* With EVERY rows of C whose lines of A begin alike, every so manieth, are products of their own: a batch. */
+/* With EVERY rows of C whose lines of A begin alike, every so manieth, are products of their own: a batch. Also where A was copied,
+ * since the order of additions is the plan's. */
 static problem laced(const plan *decided, const route *way) {
     problem run = way->run;
     int at = registry_find_param(decided->kernel, "EVERY");
     int64_t every = at < 0 ? 1 : decided->params[at];
-    if (every <= 1 || run.batch.count > 1 || run.m % every != 0 || way->a.copied || way->a.by_columns)
-        return run;
+    if (every <= 1 || run.batch.count > 1 || run.m % every != 0 || way->a.by_columns) return run;
     run.batch = (tess_batch){every, run.a_row, 0, run.c_row};
     run.m /= every, run.a_row *= every, run.c_row *= every;
     return run;
