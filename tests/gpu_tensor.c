@@ -39,23 +39,28 @@ static int shift(tess_context *ctx, const problem *p, int64_t off, shifted *out)
     return 1;
 }
 
-/* One product with its matrices off by so many elements. */
-static void try_shifted(tess_context *ctx, const problem_spec *spec, const tess_options *options,
-                        int64_t off) {
-    problem p;
+/* The product with its matrices off by so many elements; C comes back to where the host has it. */
+static void run_shifted(tess_context *ctx, problem *p, const tess_options *options, int64_t off) {
     shifted s = {.memory = {NULL}};
-    problem_make(&p, spec, test_random());
-    if (shift(ctx, &p, off, &s)) {
-        int64_t lead = (char *)p.C.view.data - (char *)p.C.block;
-        CHECK_STATUS(tess_gemm(ctx, spec->alpha, &s.views[0], &s.views[1], spec->beta, &s.views[2], options),
+    int64_t lead = (char *)p->C.view.data - (char *)p->C.block;
+    if (shift(ctx, p, off, &s)) {
+        CHECK_STATUS(tess_gemm(ctx, p->spec.alpha, &s.views[0], &s.views[1], p->spec.beta, &s.views[2],
+                               options),
                      TESS_OK, ctx);
-        CHECK_STATUS(tess_copy(ctx, p.C.block, (char *)s.views[2].data - lead, p.C.bytes), TESS_OK, ctx);
+        CHECK_STATUS(tess_copy(ctx, p->C.block, (char *)s.views[2].data - lead, p->C.bytes), TESS_OK, ctx);
         char what[96];
         snprintf(what, sizeof what, "%s off by %lld elements", options->kernel, (long long)off);
-        problem_check(&p, what);
+        problem_check(p, what);
     }
     for (int i = 0; i < 3; i++)
         if (s.memory[i]) CHECK_STATUS(tess_free(ctx, s.memory[i]), TESS_OK, ctx);
+}
+
+static void try_shifted(tess_context *ctx, const problem_spec *spec, const tess_options *options,
+                        int64_t off) {
+    problem p;
+    problem_make(&p, spec, test_random());
+    run_shifted(ctx, &p, options, off);
     problem_free(&p);
 }
 
@@ -98,6 +103,36 @@ GPU_TEST(gpu_mma_addresses_off_by_some) {
 }
 GPU_TEST(gpu_wgmma_addresses_off_by_some) {
     try_addresses_of("wgmma_");
+}
+
+/* Rows taken apart (EVERY), whose k begins earlier for every second one: whether A begins with a sector, within one, or is copied
+ * since it begins anywhere. */
+GPU_TEST(gpu_bits_do_not_depend_on_addresses) {
+    const tess_options options = {.kernel = "wgmma_07_fitted",
+                                  .params = "BM=64,BN=128,STAGES=6,TURN=0,EVERY=2"};
+    const problem_spec spec = {.types = type_pairs[3], /* f16:f32 */
+                               .m = 264,
+                               .n = 136,
+                               .k = 1000,
+                               .alpha = 1,
+                               .store_a = STORE_ROW,
+                               .store_b = STORE_ROW,
+                               .data = DATA_RANDOM};
+    tess_context *ctx = gpu_open();
+    problem p;
+    if (!ctx) return;
+    problem_make(&p, &spec, test_random());
+    unsigned char *first = test_alloc(p.C.bytes);
+    for (int64_t off = 0; off <= 16; off = off ? 2 * off : 1) {
+        problem_reset(&p);
+        run_shifted(ctx, &p, &options, off);
+        if (off == 0) memcpy(first, p.C.block, p.C.bytes);
+        CHECK(memcmp(first, p.C.block, p.C.bytes) == 0, "bits differ %lld elements further on",
+              (long long)off);
+    }
+    free(first);
+    problem_free(&p);
+    tess_close(ctx);
 }
 
 /* Large enough that matrices which are not aligned are copied first, and that host memory travels in parts. */
