@@ -32,7 +32,7 @@ typedef struct tma_gemm {
     tensor_map a, b;
 } tma_gemm;
 
-/* What a kernel is compiled built. */
+/* What a kernel is compiled with. */
 static struct { int bm, bn, cm, at, bt, every, group; } built;
 #define BM        built.bm
 #define BN        built.bn
@@ -131,9 +131,9 @@ static void tma_load_all(unsigned to, const tensor_map *map, int x, int line, in
 
 /* ---- Products ---- */
 
-/* `pad` elements follow every line; A begins `skip` times 16 bytes after an aligned address. */
+/* `pad` elements follow every line. */
 typedef struct shape {
-    int m, n, k, pad, skip;
+    int m, n, k, pad;
 } shape;
 
 static int in_stage(const filled *s, int line, int element) {
@@ -168,11 +168,16 @@ static void multiply(const tma_gemm *all, int rank, int blocks, int *c, int *tak
     CHECK(s == kept[rank] + used[rank], "%d stages", used[rank]);
 }
 
-/* Lines of small numbers, and as much more as may be skipped at first. */
-static in_t *make_matrix(int lines, int distance, int skip) {
-    size_t bytes = ((size_t)lines * (size_t)distance + 64 + 8 * (size_t)skip) * sizeof(in_t);
-    in_t *memory = aligned_alloc(128, (bytes + 127) / 128 * 128);
-    for (size_t i = 0; i < bytes / sizeof *memory; i++) memory[i] = (in_t)(rand() % 7 - 3);
+static in_t *make_matrix(int lines, int distance) {
+    size_t count = (size_t)lines * (size_t)distance;
+    in_t *memory = test_alloc(count * sizeof *memory);
+    for (size_t i = 0; i < count; i++) memory[i] = (in_t)rng_range(test_random(), -3, 3);
+    return memory;
+}
+
+static int *make_zeros(int count) {
+    int *memory = test_alloc((size_t)count * sizeof *memory);
+    memset(memory, 0, (size_t)count * sizeof *memory);
     return memory;
 }
 
@@ -184,9 +189,8 @@ static int lines_of_box(int lines, int there) {
 /* The whole product, a cluster after another; `clusters` of them share its tiles. */
 static void check_product(shape s, int clusters) {
     const int lda = (A_TURNED ? s.m : s.k) + s.pad, ldb = (B_TURNED ? s.n : s.k) + s.pad;
-    in_t *of_a = make_matrix(A_TURNED ? s.k : s.m, lda, s.skip), *a = of_a + 8 * s.skip,
-         *b = make_matrix(B_TURNED ? s.k : s.n, ldb, 0);
-    int *c = calloc((size_t)(s.m * s.n), sizeof *c), *taken = calloc((size_t)(s.m * s.n), sizeof *taken);
+    in_t *a = make_matrix(A_TURNED ? s.k : s.m, lda), *b = make_matrix(B_TURNED ? s.k : s.n, ldb);
+    int *c = make_zeros(s.m * s.n), *taken = make_zeros(s.m * s.n);
     const gemm g = {s.m / EVERY, s.n, s.k, EVERY, EVERY > 1 ? lda : 0, 0};
     const tma_gemm all = {g,
                           A_TURNED
@@ -218,11 +222,11 @@ static void check_product(shape s, int clusters) {
         }
     CHECK(wrong == 0, "%d×%d×%d, BM=%d BN=%d CM=%d AT=%d BT=%d EVERY=%d: %d of %d elements are wrong", s.m,
           s.n, s.k, BM, BN, CM, A_TURNED, built.bt, EVERY, wrong, s.m * s.n);
-    free(of_a), free(b), free(c), free(taken);
+    free(a), free(b), free(c), free(taken);
 }
 
 static void begin(void) {
-    for (int i = 0; i < CLUSTER; i++) kept[i] = malloc(MOST_STAGES * sizeof *kept[i]);
+    for (int i = 0; i < CLUSTER; i++) kept[i] = test_alloc(MOST_STAGES * sizeof *kept[i]);
 }
 static void end(void) {
     for (int i = 0; i < CLUSTER; i++) free(kept[i]);
@@ -230,8 +234,8 @@ static void end(void) {
 
 /* Ragged ends, last blocks of a cluster that have no rows, and chunks of columns that have none, in every order. */
 TEST(fetch_brings_every_tile) {
-    static const shape shapes[] = {{128, 128, 64, 0, 0}, {40, 72, 136, 0, 1},   {136, 200, 72, 8, 0},
-                                   {264, 8, 200, 0, 2},  {72, 264, 104, 16, 0}, {200, 136, 8, 0, 3}};
+    static const shape shapes[] = {{128, 128, 64, 0}, {40, 72, 136, 0},   {136, 200, 72, 8},
+                                   {264, 8, 200, 0},  {72, 264, 104, 16}, {200, 136, 8, 0}};
     static const int tiles[][2] = {{64, 64}, {64, 128}, {128, 64}, {192, 192}};
     begin();
     for (int order = 0; order < 4; order++)
@@ -248,8 +252,8 @@ TEST(fetch_brings_every_tile) {
 
 /* Rows taken apart: k is taken up ahead of its begin, and lines of A begin with a sector. */
 TEST(fetch_brings_every_second_row) {
-    static const shape shapes[] = {{128, 64, 64, 0, 0}, {40, 72, 136, 0, 1},   {136, 200, 72, 0, 0},
-                                   {264, 8, 200, 0, 2}, {72, 136, 104, 16, 5}, {200, 40, 8, 0, 7}};
+    static const shape shapes[] = {{128, 64, 64, 0}, {40, 72, 136, 0},   {136, 200, 72, 0},
+                                   {264, 8, 200, 0}, {72, 136, 104, 16}, {200, 40, 8, 0}};
     begin();
     for (int cm = 1; cm <= 2; cm++)
         for (int bt = 0; bt < 2; bt++)

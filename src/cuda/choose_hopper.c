@@ -2,10 +2,10 @@
  *
  * Multiprocessors compute tiles in rounds, so that the time has steps; and TMA takes a time for every line of 128 bytes of
  * a tile, twice of it where lines do not begin at multiples of those. Two blocks that share the columns of their tiles
- * fetch half of B each, or half of A if they share rows; or A and B are copied beforehand (route.c), where they are large
- * enough. Where tiles are few and k is long, blocks that have the same tile split k; where it is longer still, tiles get
- * shares of it. Where a tile's end takes long beside its products, warpgroups have tiles of their own, and one writes
- * while the other multiplies. */
+ * fetch half of B each, or half of A if they share rows; where rows of A begin within sectors by turns, tiles have every
+ * second row of C; or A and B are copied beforehand (route.c), where they are large enough. Where tiles are few and k is
+ * long, blocks that have the same tile split k; where it is longer still, tiles get shares of it. Where a tile's end takes
+ * long beside its products, warpgroups have tiles of their own, and one writes while the other multiplies. */
 #include <math.h>
 
 #include "../numeric.h"
@@ -181,9 +181,9 @@ static double beside_lines(double products, double fetches) {
 /* What so many lines of A cost that do not begin at multiples of 128 bytes. Lines beyond the end of a matrix cost most, so that a
  * product of one round takes as long as its last rows. */
 static double cost_of_a(const problem *laced, int every, double lines_of_tile, double rounds) {
-    double there = fmod((double)laced->m, lines_of_tile), none = there > 0 ? lines_of_tile - there : 0;
     if (every == 1) return of_loose * lines_of_tile;
-    if (rounds > 1) return of_laced * lines_of_tile;
+    double there = fmod((double)laced->m, lines_of_tile),
+           none = rounds == 1 && there > 0 ? lines_of_tile - there : 0;
     return of_laced * (lines_of_tile - none) + of_none * none;
 }
 
