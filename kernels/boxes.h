@@ -1,5 +1,5 @@
 /* boxes.h: how a warp's part of C leaves through shared memory: a kernel for Hopper says #include "boxes.h" where it has
- * defined place (row, col, product of a tile), BM, BN, BOXES, STORE, LINE, BOX and BOX_COLS. A box is rows of 128 bytes: 16 of a
+ * defined place (row, col, product of a tile), BOXES, STORE, LINE, BOX and BOX_COLS. A box is rows of 128 bytes: 16 of a
  * warp or 64 of a warpgroup, whose boxes lie side by side; or, with TURNED_SUMS, 16 or 32 that two or four warps fill, below one
  * another. */
 #ifndef BOXES_H
@@ -39,7 +39,7 @@ DEVICE unsigned round_pair(float low, float high) {
 #ifndef TURNED_SUMS
 #define TURNED_SUMS 0
 #endif
-/* Rows of boxes that a team has below one another. */
+/* Sums for 64 rows, or columns where they are turned, that a team has of a tile, WGMMA_COLS wide each. */
 #ifndef STRIPS
 #define STRIPS 1
 #endif
@@ -48,10 +48,11 @@ enum {
     TEAM = 2 * (TURNED_SUMS ? BOX_COLS : BOX_ROWS), /* threads that fill a box */
     WARP_ROWS = BOX_ROWS * 32 / TEAM,               /* rows that a warp copies of it */
     BOX_SUMS = BOX_ROWS * BOX_COLS / TEAM,
-    STRIP = BN / BOX_COLS, /* boxes side by side */
-    TILE_BOXES = TURNED_SUMS ? BM / BOX_ROWS : STRIPS * STRIP,
-    REST = TURNED_SUMS ? 0 : BN - STRIP * BOX_COLS, /* columns that fill no box */
-    TILE_SUMS = TILE_BOXES * BOX_SUMS + STRIPS * REST / 2
+    ALONG = TURNED_SUMS ? BOX_ROWS : BOX_COLS,
+    STRIP = WGMMA_COLS / ALONG, /* boxes side by side, or below one another */
+    TILE_BOXES = STRIPS * STRIP,
+    REST = WGMMA_COLS % ALONG, /* columns, or rows, that fill no box */
+    TILE_SUMS = STRIPS * WGMMA_COLS / 2
 };
 
 DEVICE void team_wait(void) {
@@ -92,7 +93,8 @@ DEVICE unsigned in_box(unsigned box, int row, int col) {
 DEVICE place place_of_box(const output *o, int number) {
     place p = o->at;
     if (TURNED_SUMS) {
-        p.row += number * BOX_ROWS;
+        p.row += number % STRIP * BOX_ROWS;
+        p.col += number / STRIP * 64;
     } else {
         p.row += number / STRIP * BOX_ROWS;
         p.col += number % STRIP * BOX_COLS;
@@ -284,10 +286,26 @@ DEVICE pair two_of(acc_t low, acc_t high) {
 #endif
 }
 
-/* Columns of a tile that fill no box have no way through shared memory. */
-DEVICE void write_rest(const output *o, const acc_t *sums, outcome how) {
+/* Columns of a strip that fill no box, or rows where sums are turned, have no way through shared memory. */
+#if TURNED_SUMS
+DEVICE void write_rest(const output *o, int strip, const acc_t *sums, outcome how) {
     const gemm *g = &o->all->g;
-    const int lane = threadIdx.x % 32, step = C_STEP(g), first = o->at.row + first_row() + lane / 4;
+    const int lane = threadIdx.x % 32, first = o->at.row + STRIP * BOX_ROWS + lane % 4 * 2;
+    UNROLL
+    for (int i = 0; i < REST / 2; i++) {
+        int row = first + i / 4 * 8 + i % 2,
+            col = o->at.col + 64 * strip + TURNED_COLUMN(lane / 4 + i / 2 % 2 * 8);
+        out_t *to = g->c + o->at.product * g->batch_c + row * g->ldc + col * C_STEP(g);
+        if (row >= g->m || col >= g->n) continue;
+        pair one = two_of(result_of(g, sums[i], to, how), 0);
+        *to = *(const out_t *)&one;
+    }
+}
+#else
+DEVICE void write_rest(const output *o, int strip, const acc_t *sums, outcome how) {
+    const gemm *g = &o->all->g;
+    const int lane = threadIdx.x % 32, step = C_STEP(g),
+              first = o->at.row + strip * BOX_ROWS + first_row() + lane / 4;
     UNROLL
     for (int i = 0; i < REST / 2; i += 2) {
         int row = first + i / 2 % 2 * 8, col = o->at.col + STRIP * BOX_COLS + i / 4 * 8 + lane % 4 * 2;
@@ -304,6 +322,10 @@ DEVICE void write_rest(const output *o, const acc_t *sums, outcome how) {
         }
     }
 }
+#endif
+
+/* The sums of a strip; those of a box are among them. */
+#define SUMS_OF(sums, strip) (&(sums)[(strip)*WGMMA_COLS / 2])
 
 DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
     const int reads = how == ADDED;
@@ -312,7 +334,8 @@ DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
         unsigned box = o->boxes + i % SLOTS * BOX;
         place p = place_of_box(o, i);
         await_box(o, box, i, reads);
-        fill_box(&o->all->g, TURNED_SUMS ? box : box + first_row() * LINE, &sums[i * BOX_SUMS], how);
+        fill_box(&o->all->g, TURNED_SUMS ? box : box + first_row() * LINE,
+                 SUMS_OF(sums, i / STRIP) + i % STRIP * BOX_SUMS, how);
         if (STORE) fence_async();
         team_wait();
         if (!STORE) {
@@ -329,7 +352,9 @@ DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
             release(o->held[1]);
         }
     }
-    if (REST > 0) write_rest(o, &sums[TILE_BOXES * BOX_SUMS], how);
+    UNROLL
+    for (int strip = 0; strip < STRIPS && REST > 0; strip++)
+        write_rest(o, strip, SUMS_OF(sums, strip) + STRIP * BOX_SUMS, how);
 }
 
 /* Before the products of a tile, and after them. */

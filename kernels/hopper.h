@@ -140,17 +140,29 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 #define WG_32                                                              \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
     ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define WG_64                                                                                \
-    WG_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
-          ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define WG_72  WG_64 ", %64, %65, %66, %67, %68, %69, %70, %71"
-#define WG_80  WG_72 ", %72, %73, %74, %75, %76, %77, %78, %79"
-#define WG_96  WG_80 ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define WG_104 WG_96 ", %96, %97, %98, %99, %100, %101, %102, %103"
-#define WG_112 WG_104 ", %104, %105, %106, %107, %108, %109, %110, %111"
-#define WG_128                                                                                            \
-    WG_112 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, " \
-           "%127"
+#define WG_36  WG_32 ", %32, %33, %34, %35"
+#define WG_40  WG_36 ", %36, %37, %38, %39"
+#define WG_44  WG_40 ", %40, %41, %42, %43"
+#define WG_48  WG_44 ", %44, %45, %46, %47"
+#define WG_52  WG_48 ", %48, %49, %50, %51"
+#define WG_56  WG_52 ", %52, %53, %54, %55"
+#define WG_64  WG_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define WG_68  WG_64 ", %64, %65, %66, %67"
+#define WG_72  WG_68 ", %68, %69, %70, %71"
+#define WG_76  WG_72 ", %72, %73, %74, %75"
+#define WG_80  WG_76 ", %76, %77, %78, %79"
+#define WG_84  WG_80 ", %80, %81, %82, %83"
+#define WG_88  WG_84 ", %84, %85, %86, %87"
+#define WG_92  WG_88 ", %88, %89, %90, %91"
+#define WG_96  WG_92 ", %92, %93, %94, %95"
+#define WG_100 WG_96 ", %96, %97, %98, %99"
+#define WG_104 WG_100 ", %100, %101, %102, %103"
+#define WG_108 WG_104 ", %104, %105, %106, %107"
+#define WG_112 WG_108 ", %108, %109, %110, %111"
+#define WG_116 WG_112 ", %112, %113, %114, %115"
+#define WG_120 WG_116 ", %116, %117, %118, %119"
+#define WG_124 WG_120 ", %120, %121, %122, %123"
+#define WG_128 WG_124 ", %124, %125, %126, %127"
 #if defined(TYPE_I8_I32)
 #define WG_ONE(d, i) "+r"(d[i])
 #else
@@ -160,80 +172,95 @@ DEVICE unsigned long long wgmma_tile(unsigned address, int turned) {
 #define WG_8(d, i)   WG_4(d, i), WG_4(d, (i) + 4)
 #define WG_16(d, i)  WG_8(d, i), WG_8(d, (i) + 8)
 #define WG_IN_32(d)  WG_16(d, 0), WG_16(d, 16)
-#define WG_IN_64(d)  WG_IN_32(d), WG_16(d, 32), WG_16(d, 48)
-#define WG_IN_72(d)  WG_IN_64(d), WG_8(d, 64)
-#define WG_IN_80(d)  WG_IN_72(d), WG_8(d, 72)
-#define WG_IN_96(d)  WG_IN_80(d), WG_16(d, 80)
-#define WG_IN_104(d) WG_IN_96(d), WG_8(d, 96)
-#define WG_IN_112(d) WG_IN_104(d), WG_8(d, 104)
-#define WG_IN_128(d) WG_IN_112(d), WG_16(d, 112)
-/* Columns of the sums. */
+#define WG_IN_36(d)  WG_IN_32(d), WG_4(d, 32)
+#define WG_IN_40(d)  WG_IN_36(d), WG_4(d, 36)
+#define WG_IN_44(d)  WG_IN_40(d), WG_4(d, 40)
+#define WG_IN_48(d)  WG_IN_44(d), WG_4(d, 44)
+#define WG_IN_52(d)  WG_IN_48(d), WG_4(d, 48)
+#define WG_IN_56(d)  WG_IN_52(d), WG_4(d, 52)
+#define WG_IN_64(d)  WG_IN_56(d), WG_8(d, 56)
+#define WG_IN_68(d)  WG_IN_64(d), WG_4(d, 64)
+#define WG_IN_72(d)  WG_IN_68(d), WG_4(d, 68)
+#define WG_IN_76(d)  WG_IN_72(d), WG_4(d, 72)
+#define WG_IN_80(d)  WG_IN_76(d), WG_4(d, 76)
+#define WG_IN_84(d)  WG_IN_80(d), WG_4(d, 80)
+#define WG_IN_88(d)  WG_IN_84(d), WG_4(d, 84)
+#define WG_IN_92(d)  WG_IN_88(d), WG_4(d, 88)
+#define WG_IN_96(d)  WG_IN_92(d), WG_4(d, 92)
+#define WG_IN_100(d) WG_IN_96(d), WG_4(d, 96)
+#define WG_IN_104(d) WG_IN_100(d), WG_4(d, 100)
+#define WG_IN_108(d) WG_IN_104(d), WG_4(d, 104)
+#define WG_IN_112(d) WG_IN_108(d), WG_4(d, 108)
+#define WG_IN_116(d) WG_IN_112(d), WG_4(d, 112)
+#define WG_IN_120(d) WG_IN_116(d), WG_4(d, 116)
+#define WG_IN_124(d) WG_IN_120(d), WG_4(d, 120)
+#define WG_IN_128(d) WG_IN_124(d), WG_4(d, 124)
+/* The columns of the sums, how many sums a thread has, and the numbers that follow, which the other operands have. */
 #ifndef WGMMA_COLS
 #define WGMMA_COLS BN
 #endif
 #if WGMMA_COLS == 64
-#define WG_SUMS      WG_32
-#define WG_ALL(d)    WG_IN_32(d)
-#define WG_OTHERS    "%32, %33, keep"
-#define WG_KEEP      "%34"
-#define WG_HELD      "{%32, %33, %34, %35}, %36, keep"
-#define WG_HELD_KEEP "%37"
-#define WG_COLUMNS   "n64"
+#define WG_NUMBERS 64, 32, 33, 34, 35, 36, 37
+#elif WGMMA_COLS == 72
+#define WG_NUMBERS 72, 36, 37, 38, 39, 40, 41
+#elif WGMMA_COLS == 80
+#define WG_NUMBERS 80, 40, 41, 42, 43, 44, 45
+#elif WGMMA_COLS == 88
+#define WG_NUMBERS 88, 44, 45, 46, 47, 48, 49
+#elif WGMMA_COLS == 96
+#define WG_NUMBERS 96, 48, 49, 50, 51, 52, 53
+#elif WGMMA_COLS == 104
+#define WG_NUMBERS 104, 52, 53, 54, 55, 56, 57
 #elif WGMMA_COLS == 128
-#define WG_SUMS      WG_64
-#define WG_ALL(d)    WG_IN_64(d)
-#define WG_OTHERS    "%64, %65, keep"
-#define WG_KEEP      "%66"
-#define WG_HELD      "{%64, %65, %66, %67}, %68, keep"
-#define WG_HELD_KEEP "%69"
-#define WG_COLUMNS   "n128"
+#define WG_NUMBERS 128, 64, 65, 66, 67, 68, 69
+#elif WGMMA_COLS == 136
+#define WG_NUMBERS 136, 68, 69, 70, 71, 72, 73
 #elif WGMMA_COLS == 144
-#define WG_SUMS    WG_72
-#define WG_ALL(d)  WG_IN_72(d)
-#define WG_OTHERS  "%72, %73, keep"
-#define WG_KEEP    "%74"
-#define WG_COLUMNS "n144"
+#define WG_NUMBERS 144, 72, 73, 74, 75, 76, 77
+#elif WGMMA_COLS == 152
+#define WG_NUMBERS 152, 76, 77, 78, 79, 80, 81
 #elif WGMMA_COLS == 160
-#define WG_SUMS    WG_80
-#define WG_ALL(d)  WG_IN_80(d)
-#define WG_OTHERS  "%80, %81, keep"
-#define WG_KEEP    "%82"
-#define WG_COLUMNS "n160"
+#define WG_NUMBERS 160, 80, 81, 82, 83, 84, 85
+#elif WGMMA_COLS == 168
+#define WG_NUMBERS 168, 84, 85, 86, 87, 88, 89
+#elif WGMMA_COLS == 176
+#define WG_NUMBERS 176, 88, 89, 90, 91, 92, 93
+#elif WGMMA_COLS == 184
+#define WG_NUMBERS 184, 92, 93, 94, 95, 96, 97
 #elif WGMMA_COLS == 192
-#define WG_SUMS      WG_96
-#define WG_ALL(d)    WG_IN_96(d)
-#define WG_OTHERS    "%96, %97, keep"
-#define WG_KEEP      "%98"
-#define WG_HELD      "{%96, %97, %98, %99}, %100, keep"
-#define WG_HELD_KEEP "%101"
-#define WG_COLUMNS   "n192"
+#define WG_NUMBERS 192, 96, 97, 98, 99, 100, 101
 #elif WGMMA_COLS == 200
-#define WG_SUMS    WG_96 ", %96, %97, %98, %99"
-#define WG_ALL(d)  WG_IN_96(d), WG_4(d, 96)
-#define WG_OTHERS  "%100, %101, keep"
-#define WG_KEEP    "%102"
-#define WG_COLUMNS "n200"
+#define WG_NUMBERS 200, 100, 101, 102, 103, 104, 105
 #elif WGMMA_COLS == 208
-#define WG_SUMS    WG_104
-#define WG_ALL(d)  WG_IN_104(d)
-#define WG_OTHERS  "%104, %105, keep"
-#define WG_KEEP    "%106"
-#define WG_COLUMNS "n208"
+#define WG_NUMBERS 208, 104, 105, 106, 107, 108, 109
+#elif WGMMA_COLS == 216
+#define WG_NUMBERS 216, 108, 109, 110, 111, 112, 113
 #elif WGMMA_COLS == 224
-#define WG_SUMS    WG_112
-#define WG_ALL(d)  WG_IN_112(d)
-#define WG_OTHERS  "%112, %113, keep"
-#define WG_KEEP    "%114"
-#define WG_COLUMNS "n224"
-#else
-#define WG_SUMS      WG_128
-#define WG_ALL(d)    WG_IN_128(d)
-#define WG_OTHERS    "%128, %129, keep"
-#define WG_KEEP      "%130"
-#define WG_HELD      "{%128, %129, %130, %131}, %132, keep"
-#define WG_HELD_KEEP "%133"
-#define WG_COLUMNS   "n256"
+#define WG_NUMBERS 224, 112, 113, 114, 115, 116, 117
+#elif WGMMA_COLS == 232
+#define WG_NUMBERS 232, 116, 117, 118, 119, 120, 121
+#elif WGMMA_COLS == 240
+#define WG_NUMBERS 240, 120, 121, 122, 123, 124, 125
+#elif WGMMA_COLS == 248
+#define WG_NUMBERS 248, 124, 125, 126, 127, 128, 129
+#elif WGMMA_COLS == 256
+#define WG_NUMBERS 256, 128, 129, 130, 131, 132, 133
 #endif
+#define WG_PICK(what, ...)                         what(__VA_ARGS__)
+#define WG_COLUMNS_OF(cols, sums, a, b, c, d, e)   "n" #cols
+#define WG_SUMS_OF(cols, sums, a, b, c, d, e)      WG_##sums
+#define WG_ALL_OF(at, cols, sums, a, b, c, d, e)   WG_IN_##sums(at)
+#define WG_OTHERS_OF(cols, sums, a, b, c, d, e)    "%" #sums ", %" #a ", keep"
+#define WG_KEEP_OF(cols, sums, a, b, c, d, e)      "%" #b
+#define WG_HELD_OF(cols, sums, a, b, c, d, e)      "{%" #sums ", %" #a ", %" #b ", %" #c "}, %" #d ", keep"
+#define WG_HELD_KEEP_OF(cols, sums, a, b, c, d, e) "%" #e
+#define WG_COLUMNS                                 WG_PICK(WG_COLUMNS_OF, WG_NUMBERS)
+#define WG_SUMS                                    WG_PICK(WG_SUMS_OF, WG_NUMBERS)
+#define WG_ALL(at)                                 WG_PICK(WG_ALL_OF, at, WG_NUMBERS)
+#define WG_OTHERS                                  WG_PICK(WG_OTHERS_OF, WG_NUMBERS)
+#define WG_KEEP                                    WG_PICK(WG_KEEP_OF, WG_NUMBERS)
+#define WG_HELD                                    WG_PICK(WG_HELD_OF, WG_NUMBERS)
+#define WG_HELD_KEEP                               WG_PICK(WG_HELD_KEEP_OF, WG_NUMBERS)
 #if defined(TYPE_F16) || defined(TYPE_F16_F32)
 #define WG_TYPES "k16.f32.f16.f16"
 #elif defined(TYPE_BF16) || defined(TYPE_BF16_F32)

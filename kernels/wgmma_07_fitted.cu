@@ -1,9 +1,8 @@
 /* wgmma_07_fitted: tiles of the size that the product divides into
  * before:  wgmma_06_turns
- * change:  one to three warpgroups multiply, 64 rows each, beside which a tile may have any of eight widths; or 64 columns of a
- *          C that is computed transposed, which may have any of eight heights; of a tile of B that blocks of a cluster share
- *          each fetches some lines of every chunk, so that any width can be shared; and a tile may have every second row of C
- *          (EVERY), whose lines of A all begin alike
+ * change:  one to three warpgroups multiply, 64 rows each, beside which a tile may have any of eight widths; of a tile of B that
+ *          blocks of a cluster share each fetches some lines of every chunk, so that any width can be shared; and a tile may
+ *          have every second row of C (EVERY), whose lines of A all begin alike
  * why:     multiprocessors compute tiles in rounds. At 4097 tiles of 128 by 256 are 33*17 = 561, five rounds of 132, the
  *          last of them a quarter full; tiles of 192 by 192 are 22*22 = 484, four rounds. And where lines of A and B do not
  *          begin at multiples of 128 bytes TMA takes two accesses for each: blocks that share tiles need fewer. Most of that
@@ -11,8 +10,8 @@
  *          others, and k taken up 16 bytes ahead of its begin, they begin with a sector
  * expect:  the time follows the size with smaller steps: on an H200 4104 takes 1.2 times as long as 4096, not twice
  * limits:  any m, n, k; A and B in rows or columns, aligned to 16 bytes (f32 as TF32 and i8: along k); sm_90a
- * next:    the tensor cores are busy 98 % of the time. Tiles of 192 by 176 would need the fewest rounds at 4097, but
- *          wgmma takes longer for 176 columns than for 192 (762 ns for 64 of k, against 744)
+ * next:    the tensor cores are busy 98 % of the time. Tiles of 192 by 176 would need the fewest rounds at 4097, but three
+ *          warpgroups take longer for 176 columns than for 192 (762 ns for 64 of k, against 744)
  */
 #ifndef BM
 #define BM 128 /* rows of C of a block, 64 for each warpgroup that multiplies: 64, 128 or 192 */
@@ -41,9 +40,6 @@
 #ifndef EVERY
 #define EVERY 1 /* 2: a tile has every second row of C, whose lines of A begin alike */
 #endif
-#ifndef CT
-#define CT 0 /* 1: C is computed transposed, and BM and BN are the other way round */
-#endif
 #ifndef AT
 #define AT 0 /* 1: A lies in columns */
 #endif
@@ -59,40 +55,28 @@
 #else
 #define B_TURNED 1
 #endif
-#if CT
-#define WGMMA_COLS   BM
-#define LEFT_TURNED  B_TURNED
-#define RIGHT_TURNED A_TURNED
-#endif
-#define TURNED_SUMS CT
 #include "hopper.h"
 enum {
-    CONSUMERS = (CT ? BN : BM) / 64,
+    CONSUMERS = BM / 64,
     THREADS = 128 * (1 + CONSUMERS),
     LINE = 128, /* bytes of a line of a tile */
     BK = LINE / (int)sizeof(in_t),
     STEPS = 4, /* products of 32 bytes along k of a stage */
-    /* Lines of A and B: where these are turned they come by chunks of 64 rows or columns, of which the last may be more than
-     * the tile has. */
-    A_LINES = A_TURNED ? (BM + 63) / 64 * 64 : BM,
-    B_LINES = B_TURNED ? (BN + 63) / 64 * 64 : BN,
+    A_LINES = BM,
+    B_LINES = B_TURNED ? (BN + 63) / 64 * 64
+                       : BN, /* by chunks of 64 columns, of which the last may be more than the tile has */
     A_BYTES = A_LINES * LINE,
     STAGE = A_BYTES + B_LINES * LINE,
-    CHUNK = 64 * LINE,                /* 64 lines: of a warpgroup's A, or of a turned tile */
-    PART = (B_TURNED ? 64 : BN) / CM, /* lines that a block fetches of a chunk, or of all of B */
+    CHUNK = 64 * LINE, /* 64 lines: of a warpgroup's A, or of a turned tile */
     RUN = TURN > 0 ? TURN : 1,
-    BOX_COLS = LINE / (int)sizeof(out_t),
     /* 128 bytes of so many rows of C: a warp's; or a warpgroup's, which TMA stores a little faster, where its warps would wait
-     * for each other anyway. Where C is computed transposed, warps that have those columns share them, in rows by which all
-     * heights can be divided; there are more of those boxes, as many as have room. */
+     * for each other anyway. */
     TALL = TURN > 0,
-    PLAIN_ROWS = TALL ? 64 : 16,
-    TURNED_ROWS = BM % 32 ? 16 : 32,
-    BOX = (CT ? TURNED_ROWS : PLAIN_ROWS) * LINE
+    BOX = (TALL ? 64 : 16) * LINE,
+    BOX_COLS = LINE / (int)sizeof(out_t)
 };
 
-#define TEAMS (CT ? BN / BOX_COLS : TALL ? CONSUMERS : 4 * CONSUMERS)
-#define SLOTS (CT ? BOXES * BN * LINE / BOX / TEAMS : BOXES)
+#define TEAMS (TALL ? CONSUMERS : 4 * CONSUMERS)
 #include "walk.h"
 
 #include "fetch.h"
@@ -104,10 +88,9 @@ enum {
 #define HOLDS (TURN == 2 && sizeof(out_t) == 2)
 
 /* All of k for one tile. The tiles of a stage are described once; a slot or step further on is added. */
-DEVICE void multiply(acc_t sums[WGMMA_COLS / 2], room r, ring *at, int blocks, int consumer,
-                     unsigned held[2]) {
-    const unsigned long long left = wgmma_tile(r.stages + CT * A_BYTES + consumer * CHUNK, LEFT_TURNED),
-                             right = wgmma_tile(r.stages + (1 - CT) * A_BYTES, RIGHT_TURNED);
+DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consumer, unsigned held[2]) {
+    const unsigned long long a = wgmma_tile(r.stages + consumer * CHUNK, A_TURNED),
+                             b = wgmma_tile(r.stages + A_BYTES, B_TURNED);
     int last = 0;
     for (int block = 0; block < blocks; block += RUN) {
         int used[RUN];
@@ -120,8 +103,8 @@ DEVICE void multiply(acc_t sums[WGMMA_COLS / 2], room r, ring *at, int blocks, i
             wgmma_fence();
             UNROLL
             for (int step = 0; step < STEPS; step++)
-                WGMMA(sums, left + stage + step * WGMMA_STEP(LEFT_TURNED),
-                      right + stage + step * WGMMA_STEP(RIGHT_TURNED), block | j | step);
+                WGMMA(sums, a + stage + step * WGMMA_STEP(A_TURNED), b + stage + step * WGMMA_STEP(B_TURNED),
+                      block | j | step);
             wgmma_commit();
             advance(at);
         }
@@ -146,15 +129,14 @@ DEVICE void multiply(acc_t sums[WGMMA_COLS / 2], room r, ring *at, int blocks, i
 DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
     int warp = threadIdx.x / 32 - 4, consumer = warp / 4;
     const gemm *g = &all->g;
-    acc_t sums[WGMMA_COLS / 2];
+    acc_t sums[BN / 2];
     ring at = {0, 0};
     int team = warp * 32 / TEAM;
-    output o = {all, {0}, r.boxes + team * SLOTS * BOX, r.old + 8 * team * SLOTS, 0, 0, {0}};
+    output o = {all, {0}, r.boxes + team * BOXES * BOX, r.old + 8 * team * BOXES, 0, 0, {0}};
     if (TURN > 0 && consumer == CONSUMERS - 1) named_arrive(1, 256);
     for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
         o.at = place_of(&w, rank);
-        o.at.row += CT ? 0 : team * BOX_ROWS;
-        o.at.col += CT ? team * BOX_COLS : 0;
+        o.at.row += team * BOX_ROWS;
         o.product = g->batch_c ? o.at.product : 0;
         begin_boxes(&o);
         multiply(sums, r, &at, blocks, consumer, o.held);
@@ -176,7 +158,7 @@ CLUSTER_KERNEL(THREADS, CM) wgmma_07_fitted(ARGUMENT all) {
             barrier_init(r.full + 8 * s, 1);
             barrier_init(r.empty + 8 * s, 4 * CONSUMERS * CM);
         }
-        for (int b = 0; b < TEAMS * SLOTS; b++) barrier_init(r.old + 8 * b, 1);
+        for (int b = 0; b < TEAMS * BOXES; b++) barrier_init(r.old + 8 * b, 1);
         barrier_publish();
     }
     __syncthreads();

@@ -53,8 +53,7 @@ enum {
     A_LINES = BM,
     B_LINES = BN,
     STAGE = A_BYTES + B_LINES * LINE,
-    CHUNK = 64 * LINE,         /* 64 lines: half of A, or of a turned tile */
-    PART = B_TURNED ? 64 : BN, /* lines that a block fetches of a chunk, or of all of B */
+    CHUNK = 64 * LINE, /* 64 lines: half of A, or of a turned tile */
     BOX = 64 * LINE,
     BOX_COLS = LINE / (int)sizeof(out_t)
 };

@@ -154,7 +154,8 @@ static void take_word(const char *at, char word[16]) {
     word[length] = '\0';
 }
 
-/* Reads one parameter whose #ifndef line begins at `line`. Other uses of #ifndef are passed over. */
+/* Reads one parameter whose #ifndef line begins at `line`. Other uses of #ifndef are passed over. A long comment may have moved
+ * the value to the line after the name. */
 static tess_status parse_param(const char *file, const char *line, kernel_source *out, size_t *used,
                                sentence *why) {
     char name[16], defined[16];
@@ -163,6 +164,7 @@ static tess_status parse_param(const char *file, const char *line, kernel_source
     if (!next || strncmp(next + 1, "#define ", 8) != 0) return TESS_OK;
     take_word(next + 9, defined);
     const char *value = next + 9 + strlen(defined), *end;
+    if (strncmp(value, " \\\n", 3) == 0) value += 3;
     long long number = strtoll(value, (char **)(uintptr_t)&end, 10);
     if (strcmp(name, defined) != 0 || end == value) return TESS_OK;
     if (out->param_count == KERNEL_SOURCE_PARAMS)

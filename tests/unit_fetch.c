@@ -33,10 +33,11 @@ typedef struct tma_gemm {
 } tma_gemm;
 
 /* What a kernel is compiled with. */
-static struct { int bm, bn, cm, at, bt, every, group; } built;
+static struct { int bm, bn, cm, cn, at, bt, every, group; } built;
 #define BM        built.bm
 #define BN        built.bn
 #define CM        built.cm
+#define CN        built.cn
 #define EVERY     built.every
 #define GROUP     built.group
 #define A_TURNED  built.at
@@ -49,7 +50,6 @@ static struct { int bm, bn, cm, at, bt, every, group; } built;
 #define A_BYTES   (A_LINES * LINE)
 #define STAGE     (A_BYTES + B_LINES * LINE)
 #define CHUNK     (64 * LINE)
-#define PART      ((B_TURNED ? 64 : BN) / CM)
 #define STAGES    3
 #define BOXES     1
 #define BOX       0
@@ -99,7 +99,7 @@ static void copy_box(int rank, unsigned to, const tensor_map *map, int x, int li
     filled *s = &kept[rank][used[rank_now] - 1];
     unsigned at = to % (unsigned)STAGE;
     CHECK(x * (int)sizeof(in_t) % 16 == 0, "a box begins at element %d", x);
-    CHECK(CM == 1 || (map->turned ? x < map->length : line < map->lines),
+    CHECK(CM * CN == 1 || (map->turned ? x < map->length : line < map->lines),
           "a box from (%d, %d) on has nothing", x, line);
     int64_t byte = (product * map->batch + x) * (int64_t)sizeof(in_t);
     CHECK(map->batch % 16 == 0 || byte % 32 == 0, "a line of product %d begins at byte %d", product,
@@ -183,7 +183,7 @@ static int *make_zeros(int count) {
 
 /* Along k no more than there are, where a block is by itself. */
 static int lines_of_box(int lines, int there) {
-    return CM == 1 && there < lines ? there : lines;
+    return CM * CN == 1 && there < lines ? there : lines;
 }
 
 /* The whole product, a cluster after another; `clusters` of them share its tiles. */
@@ -193,22 +193,24 @@ static void check_product(shape s, int clusters) {
     int *c = make_zeros(s.m * s.n), *taken = make_zeros(s.m * s.n);
     const gemm g = {s.m / EVERY, s.n, s.k, EVERY, EVERY > 1 ? lda : 0, 0};
     const tma_gemm all = {g,
-                          A_TURNED
-                              ? (tensor_map){a, 1, s.m, s.k, BK, lda, 0}
-                              : (tensor_map){a, 0, s.k, g.m, lines_of_box(BM, g.m), EVERY * lda, g.batch_a},
+                          A_TURNED ? (tensor_map){a, 1, s.m, s.k, BK / CN, lda, 0}
+                                   : (tensor_map){a, 0, s.k, g.m, lines_of_box(BM / CN, g.m), EVERY * lda,
+                                                  g.batch_a},
                           B_TURNED ? (tensor_map){b, 1, s.n, s.k, BK / CM, ldb, 0}
                                    : (tensor_map){b, 0, s.k, s.n, lines_of_box(BN / CM, s.n), ldb, 0}};
     const int blocks = (s.k + UNIT * (EVERY - 1) + BK - 1) / BK;
-    gridDim.x = (unsigned)(clusters * CM);
+    const int blocks_of_cluster = CM * CN;
+    gridDim.x = (unsigned)(clusters * blocks_of_cluster);
     for (int cluster = 0; cluster < clusters; cluster++) {
-        for (int rank = 0; rank < CM; rank++) memset(kept[rank], 0, MOST_STAGES * sizeof *kept[rank]);
-        for (rank_now = 0; rank_now < CM; rank_now++) {
-            blockIdx.x = (unsigned)(cluster * CM + rank_now);
+        for (int rank = 0; rank < blocks_of_cluster; rank++)
+            memset(kept[rank], 0, MOST_STAGES * sizeof *kept[rank]);
+        for (rank_now = 0; rank_now < blocks_of_cluster; rank_now++) {
+            blockIdx.x = (unsigned)(cluster * blocks_of_cluster + rank_now);
             used[rank_now] = 0;
             produce(&all, rooms(NULL), blocks, rank_now);
         }
-        for (int rank = 0; rank < CM; rank++) {
-            blockIdx.x = (unsigned)(cluster * CM + rank);
+        for (int rank = 0; rank < blocks_of_cluster; rank++) {
+            blockIdx.x = (unsigned)(cluster * blocks_of_cluster + rank);
             multiply(&all, rank, blocks, c, taken);
         }
     }
@@ -220,8 +222,8 @@ static void check_product(shape s, int clusters) {
                 sum += a[A_TURNED ? k * lda + i : i * lda + k] * b[B_TURNED ? k * ldb + j : j * ldb + k];
             wrong += sum != c[i * s.n + j] || taken[i * s.n + j] != 1;
         }
-    CHECK(wrong == 0, "%d×%d×%d, BM=%d BN=%d CM=%d AT=%d BT=%d EVERY=%d: %d of %d elements are wrong", s.m,
-          s.n, s.k, BM, BN, CM, A_TURNED, built.bt, EVERY, wrong, s.m * s.n);
+    CHECK(wrong == 0, "%d×%d×%d, BM=%d BN=%d CM=%d CN=%d AT=%d BT=%d EVERY=%d: %d of %d elements are wrong",
+          s.m, s.n, s.k, BM, BN, CM, CN, A_TURNED, built.bt, EVERY, wrong, s.m * s.n);
     free(a), free(b), free(c), free(taken);
 }
 
@@ -232,18 +234,24 @@ static void end(void) {
     for (int i = 0; i < CLUSTER; i++) free(kept[i]);
 }
 
-/* Ragged ends, last blocks of a cluster that have no rows, and chunks of columns that have none, in every order. */
+/* Blocks by themselves, or two that share B, or A. */
+enum { ALONE, IN_COLUMN, IN_ROW, WAYS };
+static void build_cluster(int way) {
+    built.cm = way == IN_COLUMN ? 2 : 1, built.cn = way == IN_ROW ? 2 : 1;
+}
+
+/* Ragged ends, last blocks of a cluster that have no rows, or columns, and chunks that have none, in every order. */
 TEST(fetch_brings_every_tile) {
     static const shape shapes[] = {{128, 128, 64, 0}, {40, 72, 136, 0},   {136, 200, 72, 8},
                                    {264, 8, 200, 0},  {72, 264, 104, 16}, {200, 136, 8, 0}};
-    static const int tiles[][2] = {{64, 64}, {64, 128}, {128, 64}, {192, 192}};
+    static const int tiles[][2] = {{64, 64}, {64, 128}, {128, 64}, {192, 192}, {176, 192}};
     begin();
     for (int order = 0; order < 4; order++)
-        for (int cm = 1; cm <= 2; cm++)
+        for (int way = 0; way < WAYS; way++)
             for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
                 for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
                     built.bm = tiles[t][0], built.bn = tiles[t][1];
-                    built.cm = cm, built.every = 1, built.group = 2;
+                    build_cluster(way), built.every = 1, built.group = 2;
                     built.at = order / 2, built.bt = order % 2;
                     check_product(shapes[i], 1 + (int)(i % 2));
                 }
@@ -255,11 +263,11 @@ TEST(fetch_brings_every_second_row) {
     static const shape shapes[] = {{128, 64, 64, 0}, {40, 72, 136, 0},   {136, 200, 72, 0},
                                    {264, 8, 200, 0}, {72, 136, 104, 16}, {200, 40, 8, 0}};
     begin();
-    for (int cm = 1; cm <= 2; cm++)
+    for (int way = 0; way < WAYS; way++)
         for (int bt = 0; bt < 2; bt++)
             for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
                 built.bm = i % 2 ? 128 : 64, built.bn = i % 2 ? 64 : 128;
-                built.cm = cm, built.every = 2, built.group = 8;
+                build_cluster(way), built.every = 2, built.group = 8;
                 built.at = 0, built.bt = bt;
                 check_product(shapes[i], 1);
             }

@@ -74,6 +74,19 @@ TEST(launch_grids_of_clusters) {
     }
 }
 
+/* A comment that is too long for a line moves the value to the next, as a formatter writes it. */
+TEST(launch_parameters_may_take_two_lines) {
+    kernel_source source;
+    sentence why = {""};
+    tess_status status = kernel_source_parse("test_05_long.cu",
+                                             "/* test_05_long: parameters */\n"
+                                             "#ifndef WIDE\n#define WIDE \\\n    7 /* a number */\n#endif\n",
+                                             &source, &why);
+    CHECK(status == TESS_OK && source.param_count == 1 && source.defaults[0] == 7 &&
+              strcmp(source.params, "WIDE: a number (7)") == 0,
+          "%s%d of 1 parameters: %s", why.text, source.param_count, source.params);
+}
+
 /* A file with as many parameters as there may be, and with one more. */
 TEST(launch_parameters_are_counted) {
     char text[2048] = "/* test_04_many: parameters */\n";

@@ -25,8 +25,7 @@
  * or for the power that this saves: where it limits the clocks, which takes some rounds of tiles, they gain a hundredth. */
 typedef enum pairs { ALONE, FOR_LINES, FOR_LACED_LINES, FOR_POWER } pairs;
 
-/* Tiles whose rows, or columns, are no multiples of 64 are for an A, or B, that lies along k: lines across k would begin anywhere.
- * Those with such rows are also for a C that TMA writes, since of others they lose more in writing than they gain. */
+/* Tiles whose rows, or columns, are no multiples of 64 are for an A, or B, that lies along k: lines across k would begin anywhere. */
 typedef enum lying { ANYHOW, ALONG_A, ALONG_B } lying;
 
 /* A tile, and the nanoseconds that a multiprocessor of an H200 takes for 128 bytes of k of it. `deep` blocks split k; 0: none
@@ -56,11 +55,6 @@ typedef struct tiling {
 #define PAIRS(rows, cols, time, params) PAIR(rows, cols, time, params, ""), LACED(rows, cols, time, params)
 #define WIDE(rows, cols, time, params) \
     { rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols), 0, 0, ALONG_B }
-#define HIGH(rows, cols, time, params)                                                                     \
-    {                                                                                                      \
-        rows, cols, ALONE, time, "BM=" #rows ",BN=" #cols ",CT=1," params, EQUAL(rows, cols) TURNED, 0, 2, \
-            ALONG_A                                                                                        \
-    }
 #define TILES(rows, cols, time, params) \
     TILE(rows, cols, time, params, ""), PAIRS(rows, cols, time, "CM=2,GROUP=8," params)
 static const tiling fitted_tilings[] = {
@@ -75,15 +69,26 @@ static const tiling fitted_tilings[] = {
     WIDE(128, 160, 466, "STAGES=4,TURN=0"),
     WIDE(128, 208, 571, "STAGES=4,TURN=2"),
     WIDE(128, 224, 616, "STAGES=4,TURN=2"),
-    HIGH(144, 128, 413, "STAGES=4,TURN=0"),
-    HIGH(160, 128, 440, "STAGES=4,TURN=0"),
-    HIGH(208, 128, 572, "STAGES=4,TURN=2"),
-    HIGH(224, 128, 608, "STAGES=4,TURN=2"),
     TILE(64, 128, 222, "STAGES=8,TURN=0", ""),
     PAIRS(64, 128, 222, "CM=2,GROUP=8,STAGES=6,TURN=0"),
     TILES(128, 64, 222, "STAGES=8,TURN=0"),
     {64, 192, ALONE, 312, "BM=64,BN=192,STAGES=6,TURN=0", EQUAL(64, 192), 0, 2, ANYHOW},
     {128, 256, FOR_POWER, 665, "BM=128,BN=256,CM=2,GROUP=8,STAGES=4,PACE=8", WGMMA LONG, 0, 0, ANYHOW},
+};
+#define HIGH(rows, cols, shared, time, params, words)                                                        \
+    {                                                                                                        \
+        rows, cols, shared, time, "BM=" #rows ",BN=" #cols "," params, EQUAL(rows, cols) TURNED words, 0, 2, \
+            ALONG_A                                                                                          \
+    }
+#define HALVES(rows, cols, time, params) \
+    HIGH(rows, cols, ALONE, time, params, ""), HIGH(rows, cols, FOR_LINES, time, "CN=2," params, SHARED)
+static const tiling halves_tilings[] = {
+    HALVES(144, 128, 418, "STAGES=5"), HALVES(160, 128, 438, "STAGES=5"),
+    HALVES(208, 128, 568, "STAGES=4"), HALVES(216, 128, 588, "STAGES=4"),
+    HALVES(224, 128, 600, "STAGES=4"), HALVES(240, 128, 640, "STAGES=4"),
+    HALVES(144, 192, 588, "STAGES=4"), HALVES(176, 192, 710, "STAGES=4"),
+    HALVES(208, 192, 825, "STAGES=4"), HALVES(152, 256, 810, "STAGES=4"),
+    HALVES(160, 256, 835, "STAGES=4"), HIGH(176, 192, FOR_POWER, 700, "CN=2,STAGES=4", LONG),
 };
 #define RELAY(time, group, size) \
     { 128, 128, ALONE, time, "BM=128,BN=128,STAGES=6,GROUP=" #group, WGMMA ENDS, 0, size, ANYHOW }
@@ -120,14 +125,15 @@ typedef struct tiled {
 static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8, 0};
 static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tilings), 0, 0, 0};
 static const tiled relay = {"wgmma_10_relay", relay_tilings, LENGTH(relay_tilings), 0, 0, 1};
+static const tiled halves = {"wgmma_11_halves", halves_tilings, LENGTH(halves_tilings), 1, 4, 0};
 static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3, 0};
 
-/* Nanoseconds that TMA takes for a line of a tile, and how many times that where lines begin within sectors of 32 bytes, at
- * multiples of those and not of 128 bytes, or beyond the end of the matrix; bytes that a copy moves in a nanosecond, and what a
+/* Nanoseconds that TMA takes for a line of a tile, and how many times that where lines begin within sectors of 32 bytes, also if they
+ * are A's and come for two blocks, at multiples of those and not of 128 bytes, or beyond the end of the matrix; bytes that a copy moves in a nanosecond, and what a
  * launch, pairs of blocks, blocks that split k (and each of them) and a copy take whatever their size. */
-static const double line_time = 1.2, of_loose = 2, of_laced = 1.6, of_none = 2.3, copy_rate = 3600,
-                    launch_start = 1000, pair_start = 1000, split_start = 700, split_each = 275,
-                    copy_start = 8000;
+static const double line_time = 1.2, of_loose = 2, of_shared = 1.6, of_laced = 1.6, of_none = 2.3,
+                    copy_rate = 3600, launch_start = 1000, pair_start = 1000, split_start = 700,
+                    split_each = 275, copy_start = 8000;
 /* What is multiplied in i8 takes less of a stage's time. In products of several rounds it is the less, the fewer of the
  * multiprocessors are at work: the power that the others leave raises the clock. */
 static const double of_bytes = 0.85, of_rounds = 0.72, of_blocks = 0.26;
@@ -180,8 +186,8 @@ static double beside_lines(double products, double fetches) {
 
 /* What so many lines of A cost that do not begin at multiples of 128 bytes. Lines beyond the end of a matrix cost most, so that a
  * product of one round takes as long as its last rows. */
-static double cost_of_a(const problem *laced, int every, double lines_of_tile, double rounds) {
-    if (every == 1) return of_loose * lines_of_tile;
+static double cost_of_a(const problem *laced, int every, int shared, double lines_of_tile, double rounds) {
+    if (every == 1) return (shared ? of_shared : of_loose) * lines_of_tile;
     double there = fmod((double)laced->m, lines_of_tile),
            none = rounds == 1 && there > 0 ? lines_of_tile - there : 0;
     return of_laced * (lines_of_tile - none) + of_none * none;
@@ -207,7 +213,8 @@ static double time_of(const problem *run, const tiled *by, const tiling *t, int 
     double at_once = deep < LARGE_CLUSTER || sms <= LEFT_OUT ? sms : sms - LEFT_OUT,
            rounds = ceil(tiles / at_once);
     if (rounds > 1 && !t->deep) step *= of_rounds + of_blocks * tiles / rounds / at_once;
-    step = loose ? beside_lines(step, line_time * (cost_of_a(&laced, every, of_a, rounds) + of_loose * of_b))
+    step = loose ? beside_lines(step, line_time * (cost_of_a(&laced, every, beside > 1, of_a, rounds) +
+                                                   of_loose * of_b))
                  : fmax(step, line_time * (of_a + of_b));
     double start = launch_start + (t->shared ? pair_start
                                    : t->deep ? split_start + t->deep * split_each
@@ -225,12 +232,6 @@ static int has_ends_to_hide(const problem *run, const tiling *t, int sms) {
            rounds <= relay_rounds && along * (double)(run->m + run->n) <= relay_bytes;
 }
 
-/* Whether rows of C begin and end at multiples of 16 bytes. */
-static int stores_whole(const problem *run) {
-    int64_t size = numeric_size(run->out);
-    return run->c_row * size % 16 == 0 && run->n * size % 16 == 0;
-}
-
 /* Whether every second row of A begins within a sector of 32 bytes. */
 static int has_lines_to_lace(const problem *run) {
     int64_t bytes = run->a_row * numeric_size(run->in);
@@ -242,7 +243,7 @@ static int has_lines_to_lace(const problem *run) {
 static int is_for(const tiled *by, const tiling *t, const problem *run, int sms, int loose) {
     int64_t size = numeric_size(run->in);
     if (t->size && t->size != size) return 0;
-    if (t->must_lie == ALONG_A && (run->a_col != 1 || !stores_whole(run))) return 0;
+    if (t->must_lie == ALONG_A && run->a_col != 1) return 0;
     if (t->must_lie == ALONG_B && size == 2 && (run->b_row != 1 || run->a_col == 1)) return 0;
     if (by->hides_ends && !has_ends_to_hide(run, t, sms)) return 0;
     if (t->shared == FOR_LACED_LINES && !has_lines_to_lace(run)) return 0;
@@ -320,6 +321,7 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_c
     choosing best = {NULL, NULL, 0, 0, 0};
     choose_from(&best, most, &run, sms, loose);
     if (!in_rows) {
+        choose_from(&best, &halves, &run, sms, loose);
         choose_from(&best, &split, &run, sms, loose);
         if (size > 1 || (a != LINES_COPIED && b != LINES_COPIED)) /* i8 took longer behind a copy */
             choose_from(&best, &relay, &run, sms, loose);

@@ -16,12 +16,11 @@ enum { SPLIT_BY_DEFAULT = 1 };
 enum { LEAST_K = 256, LEAST_K_OF_THREE = 512 };
 #define RULE "from k = 256 on parts of f32 on tensor cores have no more error than f32 multiply-adds, and "
 
-/* A tile, the seconds that a multiprocessor takes for one of k, and how many times as long where fewer than half of them have
- * a tile; its parameters, and those for a k below LEAST_K_OF_THREE, if they are others. Where the last round of tiles is cut along
- * k: the seconds that joining pieces takes. */
+/* A tile, and the seconds that a multiprocessor takes for one of k; its parameters, and those for a k below LEAST_K_OF_THREE, if they
+ * are others. Where the last round of tiles is cut along k: the seconds that joining pieces takes. */
 typedef struct split_tiling {
     int rows, cols;
-    double time, alone;
+    double time;
     const char *params, *params_of_short;
     double joining;
 } split_tiling;
@@ -45,11 +44,11 @@ typedef struct split_card {
 static const split_card h200 = {.kernel = "split_01_fp16x3",
                                 .reason = RULE "here they take less time",
                                 .count = 5,
-                                .tilings = {{128, 192, 24.5e-9, 1.9, NULL, "SHORT=1", 0},
-                                            {128, 200, 25.4e-9, 1.9, ALSO_SHORT("BN=200"), 0},
-                                            {128, 128, 16.9e-9, 1, ALSO_SHORT("BN=128,STAGES=6," PLENTY), 0},
-                                            {128, 64, 9e-9, 1, ALSO_SHORT("BN=64,STAGES=8," PLENTY), 0},
-                                            {128, 192, 24.5e-9, 1.9, ALSO_SHORT("SHARE=1"), 18e-6}},
+                                .tilings = {{128, 192, 24.5e-9, NULL, "SHORT=1", 0},
+                                            {128, 200, 25.4e-9, ALSO_SHORT("BN=200"), 0},
+                                            {128, 128, 16.9e-9, ALSO_SHORT("BN=128,STAGES=6," PLENTY), 0},
+                                            {128, 64, 9e-9, ALSO_SHORT("BN=64,STAGES=8," PLENTY), 0},
+                                            {128, 192, 24.5e-9, ALSO_SHORT("SHARE=1"), 18e-6}},
                                 .parts_start = 8.7e-6,
                                 .lines_at_once = 1600,
                                 .parts_line = 1.7e-9,
@@ -67,10 +66,9 @@ static const split_card a100 = {.kernel = "split_03_mma",
                                 .reason = RULE "by this card's published rates they take less time",
                                 .reckoned = 1,
                                 .count = 3,
-                                .tilings = {{128, 128, 57e-9, 1.9, NULL, NULL, 0},
-                                            {128, 64, 38e-9, 1.9, "BN=64,WM=32,STAGES=4", NULL, 0},
-                                            {64, 64, 22e-9, 1.9, "BM=64,BN=64,WM=32,WN=16,STAGES=4", NULL,
-                                             0}},
+                                .tilings = {{128, 128, 57e-9, NULL, NULL, 0},
+                                            {128, 64, 38e-9, "BN=64,WM=32,STAGES=4", NULL, 0},
+                                            {64, 64, 22e-9, "BM=64,BN=64,WM=32,WN=16,STAGES=4", NULL, 0}},
                                 .parts_start = 15e-6,
                                 .parts_line = 2e-9,
                                 .parts_bytes = 1e12,
@@ -103,7 +101,7 @@ static double cut_time(const problem *what, const split_tiling *t, int sms) {
 static double tile_time(const problem *what, const split_tiling *t, int sms) {
     if (t->joining > 0) return cut_time(what, t, sms);
     double tiles = cuda_tiles(what, t->rows, t->cols);
-    return (tiles < 0.5 * sms ? t->alone : ceil(tiles / sms)) * (double)what->k * t->time;
+    return ceil(tiles / sms) * (double)what->k * t->time;
 }
 
 static double pack_time(const split_card *card, const problem *what) {

@@ -56,7 +56,8 @@ static int param_of(const product_launch *launch, const char *name) {
 
 /* The lines of a box of A or B: no more than there are, if the kernel says so. One that lies across k always has all. */
 static int box_lines(const product_launch *launch, int most, int64_t there, int along_k) {
-    int clipped = launch->row->clipped && along_k && param_of(launch, "CM") <= 1;
+    int clipped =
+        launch->row->clipped && along_k && launch->shape.cluster_rows * launch->shape.cluster_cols == 1;
     return clipped && there < most ? (int)there : most;
 }
 
