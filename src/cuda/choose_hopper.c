@@ -114,19 +114,21 @@ static const tiling split_tilings[] = {
     {128, 192, ALONE, 524, SPLIT(128, 192, 2, 4), 2, ANYHOW},
 };
 
-/* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. `hides_ends`: it writes a
- * tile while it multiplies the next. */
+/* A kernel and its tiles. Two blocks share a tile of B, or one of A; for power from so many rounds on. Beyond `most_rounds`, if there
+ * is such a bound, its blocks are no more in step, and fetch much from memory again. `hides_ends`: it writes a tile while it
+ * multiplies the next. */
 typedef struct tiled {
     const char *kernel;
     const tiling *tilings;
-    int count, shares_a, long_rounds, hides_ends;
+    int count, shares_a, long_rounds, most_rounds, hides_ends;
 } tiled;
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
-static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8, 0};
-static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tilings), 0, 0, 0};
-static const tiled relay = {"wgmma_10_relay", relay_tilings, LENGTH(relay_tilings), 0, 0, 1};
-static const tiled halves = {"wgmma_11_halves", halves_tilings, LENGTH(halves_tilings), 1, 4, 0};
-static const tiled registers = {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3, 0};
+static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8, 0, 0};
+static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tilings), 0, 0, 0, 0};
+static const tiled relay = {"wgmma_10_relay", relay_tilings, LENGTH(relay_tilings), 0, 0, 8, 1};
+static const tiled halves = {"wgmma_11_halves", halves_tilings, LENGTH(halves_tilings), 1, 4, 8, 0};
+static const tiled registers =
+    {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3, 0, 0};
 
 /* Nanoseconds that TMA takes for a line of a tile, and how many times that where lines begin within sectors of 32 bytes, also if they
  * are A's and come for two blocks, at multiples of those and not of 128 bytes, or beyond the end of the matrix; bytes that a copy moves in a nanosecond, and what a
@@ -137,9 +139,9 @@ static const double line_time = 1.2, of_loose = 2, of_shared = 1.6, of_laced = 1
 /* What is multiplied in i8 takes less of a stage's time. In products of several rounds it is the less, the fewer of the
  * multiprocessors are at work: the power that the others leave raises the clock. */
 static const double of_bytes = 0.85, of_rounds = 0.72, of_blocks = 0.26;
-/* Warpgroups with tiles of their own take turns from the second round on. Beyond so many rounds, or bytes of A and B, their blocks
- * are no more in step, and fetch much from memory again; with fewer bytes along k they were not measured. */
-static const double relay_rounds = 8, relay_bytes = 100e6, relay_least = 1536;
+/* Warpgroups with tiles of their own take turns from the second round on; beyond so many bytes of A and B they are no more in step,
+ * and with fewer bytes along k they were not measured. */
+static const double relay_bytes = 100e6, relay_least = 1536;
 /* Bytes of A and B that the second-level cache holds, and those that memory gives in a nanosecond. */
 static const double cached = 60e6, memory_rate = 4200;
 /* So many multiprocessors belong to no cluster of four blocks or more. */
@@ -226,10 +228,9 @@ static double time_of(const problem *run, const tiled *by, const tiling *t, int 
 
 /* Whether warpgroups with tiles of their own were measured on such a product, and gained. */
 static int has_ends_to_hide(const problem *run, const tiling *t, int sms) {
-    double rounds = cuda_tiles(run, t->rows, t->cols) / sms,
-           along = (double)numeric_size(run->in) * (double)run->k;
-    return run->m >= t->rows && run->n >= t->cols && along >= relay_least && rounds > 1 &&
-           rounds <= relay_rounds && along * (double)(run->m + run->n) <= relay_bytes;
+    double along = (double)numeric_size(run->in) * (double)run->k;
+    return run->m >= t->rows && run->n >= t->cols && along >= relay_least &&
+           cuda_tiles(run, t->rows, t->cols) > sms && along * (double)(run->m + run->n) <= relay_bytes;
 }
 
 /* Whether every second row of A begins within a sector of 32 bytes. */
@@ -242,13 +243,15 @@ static int has_lines_to_lace(const problem *run) {
 /* Whether tiles may be of that kind, and shared for that reason. */
 static int is_for(const tiled *by, const tiling *t, const problem *run, int sms, int loose) {
     int64_t size = numeric_size(run->in);
+    double tiles = cuda_tiles(run, t->rows, t->cols);
     if (t->size && t->size != size) return 0;
+    if (by->most_rounds && tiles > by->most_rounds * sms) return 0;
     if (t->must_lie == ALONG_A && run->a_col != 1) return 0;
     if (t->must_lie == ALONG_B && size == 2 && (run->b_row != 1 || run->a_col == 1)) return 0;
     if (by->hides_ends && !has_ends_to_hide(run, t, sms)) return 0;
     if (t->shared == FOR_LACED_LINES && !has_lines_to_lace(run)) return 0;
     if (t->shared == FOR_LINES || t->shared == FOR_LACED_LINES) return loose;
-    return t->shared == ALONE || (!loose && cuda_tiles(run, t->rows, t->cols) >= by->long_rounds * sms);
+    return t->shared == ALONE || (!loose && tiles >= by->long_rounds * sms);
 }
 
 /* The tile that takes the least time so far, with all of k or with shares of it. */
