@@ -1,13 +1,13 @@
 /* wgmma_11_halves: larger tiles, which two warpgroups halve
  * before:  wgmma_07_fitted
- * change:  C is computed transposed, so that its rows are what wgmma has any of many widths of; a warpgroup has half of a tile's
- *          columns, two times 64 of them if that is 128, or of 192 columns all three times 64, and half of the rows. Blocks of a
- *          cluster lie in a row, and fetch each tile of A once
+ * change:  C is computed transposed, so that a tile may have any multiple of 8 rows; each of two warpgroups has half of its columns,
+ *          64 of them once or twice, and all rows, or of 192 columns all, three times 64, and half of the rows. Blocks of a cluster
+ *          lie in a row, and fetch each tile of A once
  * why:     a thread has room for 160 sums, but wgmma has 128 of them at most, and three warpgroups have room for 96 each: tiles
  *          ended at 36,864 elements, and had few shapes. At 2200 tiles of 208 by 192 are 11*12 = 132, one for each
  *          multiprocessor of an H200, where 192 by 192 leave 12 for a second round; at 3208 those of 216 by 128 are 390 of the
  *          396 that three rounds have
- * expect:  on an H200 a sixth less time at 2200, an eighth at 1800 and 3208, 3 % at 4104 and 5000
+ * expect:  on an H200 a sixth less time at 2200, a tenth at 1800, 2504 and 3208, 3 % at 4104 and 5000
  * limits:  any m, n, k; A and B in rows or columns, aligned to 16 bytes; elements of 16 bits; sm_90a
  * next:    rows of A and B that begin anywhere are still copied
  */
@@ -28,9 +28,6 @@
 #endif
 #ifndef BOXES
 #define BOXES 1 /* pieces of C, 64 lines of 128 bytes, that a warpgroup may have on their way */
-#endif
-#ifndef EVERY
-#define EVERY 1 /* 2: a tile has every second row of C, whose lines of A begin alike */
 #endif
 #ifndef AT
 #define AT 0 /* 1: A lies in columns */
@@ -139,7 +136,7 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
 CLUSTER_KERNEL(THREADS, CN) wgmma_11_halves(ARGUMENT all) {
     extern __shared__ __align__(1024) char memory[];
     room r = rooms(memory);
-    int rank = CN > 1 ? cluster_rank() : 0, blocks = (all.g.k + UNIT * (EVERY - 1) + BK - 1) / BK;
+    int rank = CN > 1 ? cluster_rank() : 0, blocks = (all.g.k + BK - 1) / BK;
     if (threadIdx.x == 0) {
         tma_prefetch(&all.a);
         tma_prefetch(&all.b);

@@ -135,7 +135,6 @@ verify_list() {
         for params in BM=144,BN=128,STAGES=5 BM=160,BN=128,STAGES=5,CN=2 BM=208,BN=128 BM=216,BN=128,CN=2 BM=224,BN=128 BM=240,BN=128,CN=2 BM=144,BN=192 BM=176,BN=192,CN=2 BM=208,BN=192 BM=208,BN=192,CN=2 BM=152,BN=256,CN=2 BM=160,BN=256 CN=2; do
             echo "4-wgmma_11_halves:$params wgmma_11_halves --params $params --type bf16,bf16:f32 --count 24 --max-size 600 --seed $seed"
         done
-        echo "4-wgmma_11-laced wgmma_11_halves --params BM=144,BN=192,CN=2,EVERY=2 --type bf16,bf16:f32 --ld-pad 0 --misalign 0 --shape 1000x264x504,264x1304x72,24x520x1000,336x80x1008 --seed $seed"
         for params in BM=64,BN=128,CM=2,STAGES=6,TURN=0,EVERY=2 BM=128,BN=64,STAGES=8,TURN=0,EVERY=2 BM=192,BN=192,CM=2,TURN=1,BOXES=1,EVERY=2; do
             echo "4-wgmma_07-laced:$params wgmma_07_fitted --params $params --type bf16,bf16:f32,i8 --ld-pad 0 --misalign 0 --shape 1000x264x504,264x1304x72,24x520x1000,336x80x1008 --seed $seed"
             echo "4-wgmma_07-laced-from:$params wgmma_07_fitted --params $params --type bf16,f32 --compute tf32 --ld-pad 0 --misalign 8 --layout nt --shape 1000x264x504,264x1304x76,24x520x1004 --seed $seed"
