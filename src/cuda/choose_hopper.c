@@ -122,17 +122,20 @@ typedef struct tiled {
     const tiling *tilings;
     int count, shares_a, long_rounds, most_rounds, hides_ends;
 } tiled;
-#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
-static const tiled fitted = {"wgmma_07_fitted", fitted_tilings, LENGTH(fitted_tilings), 0, 8, 0, 0};
-static const tiled split = {"wgmma_09_split", split_tilings, LENGTH(split_tilings), 0, 0, 0, 0};
-static const tiled relay = {"wgmma_10_relay", relay_tilings, LENGTH(relay_tilings), 0, 0, 8, 1};
-static const tiled halves = {"wgmma_11_halves", halves_tilings, LENGTH(halves_tilings), 1, 4, 8, 0};
-static const tiled registers =
-    {"wgmma_08_registers", registers_tilings, LENGTH(registers_tilings), 1, 3, 0, 0};
+#define LENGTH(array)      ((int)(sizeof(array) / sizeof *(array)))
+#define TILED(name, array) .kernel = name, .tilings = array, .count = LENGTH(array)
+static const tiled fitted = {TILED("wgmma_07_fitted", fitted_tilings), .long_rounds = 8};
+static const tiled split = {TILED("wgmma_09_split", split_tilings)};
+static const tiled relay = {TILED("wgmma_10_relay", relay_tilings), .most_rounds = 8, .hides_ends = 1};
+static const tiled halves = {TILED("wgmma_11_halves", halves_tilings), .shares_a = 1, .long_rounds = 4,
+                             .most_rounds = 8};
+static const tiled registers = {TILED("wgmma_08_registers", registers_tilings), .shares_a = 1,
+                                .long_rounds = 3};
 
 /* Nanoseconds that TMA takes for a line of a tile, and how many times that where lines begin within sectors of 32 bytes, also if they
- * are A's and come for two blocks, at multiples of those and not of 128 bytes, or beyond the end of the matrix; bytes that a copy moves in a nanosecond, and what a
- * launch, pairs of blocks, blocks that split k (and each of them) and a copy take whatever their size. */
+ * are A's and come for two blocks, at multiples of those and not of 128 bytes, or beyond the end of the matrix; bytes that a copy
+ * moves in a nanosecond, and what a launch, pairs of blocks, blocks that split k (and each of them) and a copy take whatever their
+ * size. */
 static const double line_time = 1.2, of_loose = 2, of_shared = 1.6, of_laced = 1.6, of_none = 2.3,
                     copy_rate = 3600, launch_start = 1000, pair_start = 1000, split_start = 700,
                     split_each = 275, copy_start = 8000;
@@ -186,7 +189,8 @@ static double beside_lines(double products, double fetches) {
     return longer * pow(1 + pow(shorter / longer, 8), 1.0 / 8);
 }
 
-/* What so many lines of A cost that do not begin at multiples of 128 bytes. Lines beyond the end of a matrix cost most, so that a
+/* What so many lines of A cost that do not begin at multiples of 128 bytes; `shared`, which was measured with elements of 16 bits:
+ * for two blocks. Lines beyond the end of a matrix cost most, so that a
  * product of one round takes as long as its last rows. */
 static double cost_of_a(const problem *laced, int every, int shared, double lines_of_tile, double rounds) {
     if (every == 1) return (shared ? of_shared : of_loose) * lines_of_tile;
@@ -215,8 +219,9 @@ static double time_of(const problem *run, const tiled *by, const tiling *t, int 
     double at_once = deep < LARGE_CLUSTER || sms <= LEFT_OUT ? sms : sms - LEFT_OUT,
            rounds = ceil(tiles / at_once);
     if (rounds > 1 && !t->deep) step *= of_rounds + of_blocks * tiles / rounds / at_once;
-    step = loose ? beside_lines(step, line_time * (cost_of_a(&laced, every, beside > 1, of_a, rounds) +
-                                                   of_loose * of_b))
+    step = loose ? beside_lines(step,
+                                line_time * (cost_of_a(&laced, every, beside > 1 && size == 2, of_a, rounds) +
+                                             of_loose * of_b))
                  : fmax(step, line_time * (of_a + of_b));
     double start = launch_start + (t->shared ? pair_start
                                    : t->deep ? split_start + t->deep * split_each
