@@ -16,7 +16,8 @@
 static const args_option options[] = {
     {"size", "N", "explain an N x N x N product; default 4096"},
     {"shape", "MxNxK", "explain this shape"},
-    {"type", "TYPE", "f32 (the default), f64, i32 and others that the kernel has, such as bf16 or f16:f32"},
+    {"type", "TYPE",
+     "f32, f64, i32 and others that the kernel has, such as bf16; default f32, or the kernel's first"},
     {"gpu", "NAME", "predict for this GPU; default H200. An unknown name lists those there are"},
     {"against", "KERNEL", "compare with this kernel instead of the one its header names"},
     {"params", "NAME=VALUE,...", "parameters of the kernel"},
@@ -101,6 +102,34 @@ static bool find_one(const char *word, tess_kernel_info *kernel) {
     return good;
 }
 
+/* The next of the types that a kernel takes, from `*at` on; false after the last. */
+static bool next_types(const char **at, problem_types *types) {
+    char word[16];
+    size_t length = strcspn(*at, " ");
+    if (length == 0) return false;
+    snprintf(word, sizeof word, "%.*s", (int)length, *at);
+    *at += length + strspn(*at + length, " ");
+    return problem_parse_types(word, types);
+}
+
+static bool takes(const tess_kernel_info *kernel, problem_types asked) {
+    problem_types types;
+    for (const char *at = kernel->types; next_types(&at, &types);)
+        if (types.in == asked.in && types.out == asked.out) return true;
+    return false;
+}
+
+/* The type asked for, if the kernel takes it; where none was, the first that it takes if that is not f32. */
+static bool settle_type(const args *a, const tess_kernel_info *kernel, explain_case *c) {
+    char type[16];
+    const char *first = kernel->types;
+    if (takes(kernel, c->types)) return true;
+    if (!args_given(a, "type")) return next_types(&first, &c->types);
+    problem_show_types(c->types, type);
+    say_error("%s takes %s, not %s", kernel->name, kernel->types, type);
+    return false;
+}
+
 /* The rung to compare with: what --against says, else what the header says; NULL if there is none, or it does not
  * take the type. Parameters are the kernel's own. */
 static bool open_before(const args *a, const explain_rung *rung, explain_case *asked, explain_rung **before) {
@@ -112,23 +141,21 @@ static bool open_before(const args *a, const explain_rung *rung, explain_case *a
     asked->params = NULL;
     if (against != NULL ? !find_one(against, &kernel) : !explain_before(rung, &kernel))
         return against == NULL;
-    char types[16];
-    problem_show_types(asked->types, types);
-    if (against == NULL && strstr(kernel.types, types) == NULL) return true;
+    if (against == NULL && !takes(&kernel, asked->types)) return true;
     *before = explain_rung_open(asked, &kernel);
     if (*before == NULL || (*before)->uncounted[0] == '\0') return *before != NULL;
     say_error("%s", (*before)->uncounted);
     return false;
 }
 
-static int explain_one(const args *a, const output *out, const explain_case *asked) {
+static int explain_one(const args *a, const output *out, explain_case *asked) {
     tess_kernel_info kernel;
     explain_case asked_before;
     explain_rung *rung = NULL, *before = NULL;
     table t;
     table_open(&t, explain_columns, explain_column_count);
     int status = EXIT_CHECK;
-    if (!find_one(a->words[0], &kernel)) goto out;
+    if (!find_one(a->words[0], &kernel) || !settle_type(a, &kernel, asked)) goto out;
     rung = explain_rung_open(asked, &kernel);
     if (rung == NULL || !open_before(a, rung, &asked_before, &before)) goto out;
     bool good = explain_rows_add(&t, rung, before);

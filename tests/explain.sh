@@ -108,6 +108,9 @@ has "a ragged shape" "it is about multiples of 128"
 
 explain 0 "a type that the rung before does not take" 9 --size 128 --type f16
 has "a type that the rung before does not take" "not checked: the rung before does not take this type"
+explain 0 "a kernel that does not take f32, without --type" mma_08_f64 --size 128
+has "a kernel that does not take f32, without --type" "product   f64, 128x128x128"
+refuse "a type that it does not take" "mma_08_f64 takes f64, not f32" mma_08_f64 --size 128 --type f32
 explain 0 "a kernel beside the ladder" 401 --shape 1x256x128
 
 # What cannot be simulated is told without counters.
