@@ -317,6 +317,11 @@ static void keep_worst(tess_check *worst, const tess_check *one) {
     *worst = merged;
 }
 
+/* Which sign a NaN has is the processor's matter: x86 makes -nan of 0 * infinity, Arm nan. */
+static double unsigned_nan(double value) {
+    return isnan(value) ? fabs(value) : value;
+}
+
 static void describe_failure(const tess_check *check, problem_data data, int64_t product,
                              char why[PROBLEM_SENTENCE]) {
     static const char *const names[PROBLEM_DATA_KINDS] =
@@ -324,7 +329,8 @@ static void describe_failure(const tess_check *check, problem_data data, int64_t
     snprintf(why, PROBLEM_SENTENCE,
              "%" PRId64 " wrong with %s data; the worst in product %" PRId64 " at row %" PRId64
              ", column %" PRId64 ": got %.9g, want %.9g",
-             check->wrong, names[data], product, check->row, check->col, check->got, check->want);
+             check->wrong, names[data], product, check->row, check->col, unsigned_nan(check->got),
+             unsigned_nan(check->want));
 }
 
 /* A compute mode is a permission to round inputs, which the library's bound does not count. Twice the
