@@ -1,6 +1,7 @@
 /* verify_accuracy.c: `tessera verify --accuracy`: how large the errors of f32 products are, kernel by kernel, beside a peer's.
  *
- * Invariant: kernels and peer multiply the same numbers. Errors of several seeds are taken together: squares and means over all of them, maxima of all. */
+ * Invariant: kernels and peer multiply the same numbers. Errors of several seeds are taken together: squares and means over all
+ * of them, maxima of all. */
 #include "verify_accuracy.h"
 #include "accuracy_rows.h"
 #include "bench_options.h"

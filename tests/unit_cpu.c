@@ -1,6 +1,6 @@
 /* The promises: what a product is packed into takes less than 16 MB for each thread, whatever its shape, and lies in
- * huge pages; how deep its panels are; the rectangles that threads share C out by have every element once; what is not packed; and a small product waits
- * for nobody. */
+ * huge pages; how deep its panels are; the rectangles that threads share C out by have every element once; what is not packed;
+ * and a small product waits for nobody. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -82,7 +82,8 @@ static double bytes_of(const oriented *o, int64_t lines) {
 
 /* Whether copies are used too little to be worth their while. On a Neoverse-V1: k is short, or B has few rows to be multiplied by,
  * and is near, or has so few rows itself that the pages of a step are too, or has so short rows that few columns of tiles pass over
- * it, which find what the first has fetched. (Three rows are a tile of two and one of one.) On a Xeon: few rows, up to the largest B that was measured, whatever its rows. */
+ * it, which find what the first has fetched. (Three rows are a tile of two and one of one.) On a Xeon: few rows, up to the largest
+ * B that was measured, whatever its rows. */
 static int is_used_too_little(const oriented *o) {
     enum { FEW_ROWS = 4, FEW_COLUMNS = 5, FEW_PAGES = 64 };
     double b = bytes_of(o, o->n), l2 = (double)blocking_second_cache(), l3 = (double)cpu_read_facts()->l3;

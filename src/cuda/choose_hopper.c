@@ -132,10 +132,10 @@ static const tiled halves = {TILED("wgmma_11_halves", halves_tilings), .shares_a
 static const tiled registers = {TILED("wgmma_08_registers", registers_tilings), .shares_a = 1,
                                 .long_rounds = 3};
 
-/* Nanoseconds that TMA takes for a line of a tile, and how many times that where lines begin within sectors of 32 bytes, also if they
- * are A's and come for two blocks, at multiples of those and not of 128 bytes, or beyond the end of the matrix; bytes that a copy
- * moves in a nanosecond, and what a launch, pairs of blocks, blocks that split k (and each of them) and a copy take whatever their
- * size. */
+/* Nanoseconds that TMA takes for a line of a tile, and how many times that where lines begin within sectors of 32 bytes (of_shared:
+ * those of an A that come for two blocks), at multiples of those and not of 128 bytes, or beyond the end of the matrix; bytes that
+ * a copy moves in a nanosecond, and what a launch, pairs of blocks, blocks that split k (and each of them) and a copy take whatever
+ * their size. */
 static const double line_time = 1.2, of_loose = 2, of_shared = 1.6, of_laced = 1.6, of_none = 2.3,
                     copy_rate = 3600, launch_start = 1000, pair_start = 1000, split_start = 700,
                     split_each = 275, copy_start = 8000;
@@ -189,9 +189,9 @@ static double beside_lines(double products, double fetches) {
     return longer * pow(1 + pow(shorter / longer, 8), 1.0 / 8);
 }
 
-/* What so many lines of A cost that do not begin at multiples of 128 bytes; `shared`, which was measured with elements of 16 bits:
- * for two blocks. Lines beyond the end of a matrix cost most, so that a
- * product of one round takes as long as its last rows. */
+/* What so many lines of A cost that do not begin at multiples of 128 bytes. `shared`: they come for two blocks, which was measured
+ * with elements of 16 bits. Lines beyond the end of a matrix cost most, so that a product of one round takes as long as its last
+ * rows. */
 static double cost_of_a(const problem *laced, int every, int shared, double lines_of_tile, double rounds) {
     if (every == 1) return (shared ? of_shared : of_loose) * lines_of_tile;
     double there = fmod((double)laced->m, lines_of_tile),

@@ -314,8 +314,8 @@ static tess_status run_counted(counting *count, void *blocks[4], sentence *why) 
                        why);
 }
 
-/* How much of k is multiplied at a time, where the row does not say it: the depth of the tiles, which is the parameter BK, or TILE where tiles are square, or KSTEPS times that of one
- * instruction of tensor cores. */
+/* How much of k is multiplied at a time, where the row does not say it: the depth of the tiles, which is the parameter BK, or TILE
+ * where tiles are square, or KSTEPS times that of one instruction of tensor cores. */
 static int64_t tile_depth(const plan *decided) {
     for (int i = 0; registry_param_name(decided->kernel, i); i++) {
         const char *name = registry_param_name(decided->kernel, i);
