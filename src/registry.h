@@ -21,7 +21,7 @@ typedef struct kernel_row {
     const char *shared; /* bytes of dynamic shared memory; NULL: none */
     const char *holds;  /* what must hold of the parameters, lines of "expression: why" */
     const char *wide;   /* parameters whose defaults differ for 8-byte types, as "TM=4,TN=4" */
-    const char *spills; /* why registers may spill; NULL: they must not */
+    int spills;         /* bytes of registers that a thread may spill to memory, in any tile that is taken */
     int carveout;       /* percent of the L1 memory wanted as shared memory; 0: the driver decides */
     int vector_only;    /* takes m = 1 or n = 1 only, in any layout */
     int tensor;         /* runs on tensor cores: A and B in rows or columns (AT, BT), f32 as TF32 */

@@ -1,6 +1,6 @@
-/* unit_nvrtc.c: every kernel of a GPU compiles, for every type and architecture of its row, does not
- * spill, and has no products of wgmma that wait for one another; and what the run-time compiler promises. No GPU is
- * needed, but NVRTC is: without it these tests are skipped, unless TESSERA_REQUIRE_NVRTC is set. White-box: they call
+/* unit_nvrtc.c: every kernel of a GPU compiles, for every type and architecture of its row and as the planner takes it, spills
+ * no more than the row says, and has no products of wgmma that wait for one another; and what the run-time compiler promises. No
+ * GPU is needed, but NVRTC is: without it these tests are skipped, unless TESSERA_REQUIRE_NVRTC is set. White-box: they call
  * src/cuda/jit.h. */
 #include "harness.h"
 #include "scratch.h"
@@ -8,6 +8,9 @@
 #include "../src/cuda/library.h"
 #include "../src/launch.h"
 #include "../src/memory.h"
+#include "../src/route.h"
+#include "unit_h200.h"
+#include "unit_planned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +104,7 @@ static void report(const share *s, const char *what, int architecture, const cha
     if (write(s->report, line, (size_t)length + 1) < 0) _exit(2);
 }
 
-static void compile_one(share *s, const jit_request *r, const char *spills) {
+static void compile_one(share *s, const jit_request *r) {
     char params[256] = "", file[64], facts[256];
     sentence why;
     jit_code code;
@@ -114,8 +117,8 @@ static void compile_one(share *s, const jit_request *r, const char *spills) {
     }
     snprintf(facts, sizeof facts, "%d registers, %d bytes of shared memory, %d bytes spilled%s",
              code.registers, code.shared_bytes, code.spill_bytes, code.serialized ? ", serialized" : "");
-    if ((code.spill_bytes > 0 && !spills) || code.serialized || code.registers == 0 || code.is_ptx ||
-        code.from_cache)
+    if (code.spill_bytes > (r->row ? r->row->spills : 0) || code.serialized || code.registers == 0 ||
+        code.is_ptx || code.from_cache)
         report(s, file, r->architecture, params, r->type, facts);
     jit_free(&code);
 }
@@ -208,7 +211,7 @@ static void compile_row(share *s, const kernel_row *row, int architecture) {
                              .row = row,
                              .params = params,
                              .architecture = architecture};
-            compile_one(s, &r, row->spills);
+            compile_one(s, &r);
         }
     }
 }
@@ -219,8 +222,7 @@ static void compile_add(share *s, int architecture) {
     size_t count =
         architecture == architectures[0] || harness_tier() == TIER_LONG ? sizeof types / sizeof *types : 1;
     for (size_t i = 0; i < count; i++)
-        compile_one(s, &(jit_request){.file = "add.cu", .type = types[i], .architecture = architecture},
-                    NULL);
+        compile_one(s, &(jit_request){.file = "add.cu", .type = types[i], .architecture = architecture});
 }
 
 /* The files that are no rungs: what goes on beside a product, and measurements. Moves of other architectures differ by
@@ -237,7 +239,7 @@ static void compile_helpers(share *s, int architecture) {
                              .architecture = architecture};
             int spared = architecture != architectures[0] && harness_tier() != TIER_LONG && p > 0 &&
                          products[p].in != TESS_I8;
-            if ((moves && !spared) || (measures && p < 2) || (splits && p == 0)) compile_one(s, &r, NULL);
+            if ((moves && !spared) || (measures && p < 2) || (splits && p == 0)) compile_one(s, &r);
         }
     }
 }
@@ -253,14 +255,70 @@ static void compile_share(share *s) {
     }
 }
 
-/* A process that compiles its share, without a cache, and exits 0 if it came to the end of it. */
-static pid_t start_worker(int index, int of, int to) {
+/* ---- What the planner takes ---- */
+
+/* Kernels that were planned, each once. */
+typedef struct planned {
+    int count;
+    struct {
+        const kernel_row *row;
+        const char *type;
+        int64_t params[REGISTRY_PARAMS];
+    } kernels[512];
+} planned;
+enum { MOST_PLANNED = sizeof((planned *)0)->kernels / sizeof *((planned *)0)->kernels };
+
+static int is_new(planned *so_far, const kernel_row *row, const char *type, const int64_t *params) {
+    size_t size = sizeof so_far->kernels[0].params;
+    for (int i = 0; i < so_far->count; i++)
+        if (so_far->kernels[i].row == row && strcmp(so_far->kernels[i].type, type) == 0 &&
+            memcmp(so_far->kernels[i].params, params, size) == 0)
+            return 0;
+    so_far->kernels[so_far->count].row = row;
+    so_far->kernels[so_far->count].type = type;
+    memcpy(so_far->kernels[so_far->count++].params, params, size);
+    return 1;
+}
+
+/* Of products drawn at random; every worker draws the same. The long tier takes hundreds of kernels, others a few of those that TMA
+ * brings tiles to, which have the most tiles. */
+static void compile_planned(share *s) {
+    int all = harness_tier() == TIER_LONG, most = all ? MOST_PLANNED : 20;
+    planned so_far = {.count = 0};
+    h200_begin();
+    for (int i = 0; i < (all ? 100000 : 1000) && so_far.count < most; i++) {
+        char text[256];
+        plan made;
+        sentence why = {""};
+        if (planned_draw(test_random(), &made, text, &why) != TESS_OK) {
+            report(s, text, 90, "", "no plan", why.text);
+            continue;
+        }
+        tess_type in = route_input(&made.what, made.kernel);
+        const char *type = jit_type_macro(in, made.what.out);
+        char file[64];
+        if (!all && !made.kernel->box) continue;
+        if (!is_new(&so_far, made.kernel, type, made.params)) continue;
+        snprintf(file, sizeof file, "%s.cu", made.kernel->info.name);
+        compile_one(s, &(jit_request){.file = file,
+                                      .type = type,
+                                      .row = made.kernel,
+                                      .params = made.params,
+                                      .architecture = 90});
+    }
+    h200_end();
+}
+
+/* ---- Processes ---- */
+
+/* One that compiles its share, without a cache, and exits 0 if it came to the end of it. */
+static pid_t start_worker(void (*compile)(share *), int index, int of, int to) {
     fflush(stdout);
     pid_t child = fork();
     if (child != 0) return child;
     share s = {.index = index, .of = of, .report = to};
     setenv("TESSERA_CACHE_DIR", "/dev/null", 1);
-    compile_share(&s);
+    compile(&s);
     _exit(s.seen > 0 ? 0 : 3);
 }
 
@@ -274,22 +332,31 @@ static int show_reports(int from) {
     return count;
 }
 
-TEST(nvrtc_compiles_every_kernel) {
+static void compile_shared_out(void (*compile)(share *)) {
     int ends[2], workers = (int)sysconf(_SC_NPROCESSORS_ONLN);
     pid_t children[MOST_WORKERS];
     if (!nvrtc_is_here() || !CHECK(pipe(ends) == 0, "no pipe")) return;
     if (workers < 2) workers = 2;
     if (workers > MOST_WORKERS) workers = MOST_WORKERS;
-    for (int i = 0; i < workers; i++) children[i] = start_worker(i, workers, ends[1]);
+    for (int i = 0; i < workers; i++) children[i] = start_worker(compile, i, workers, ends[1]);
     close(ends[1]);
     int failed = show_reports(ends[0]);
-    CHECK(failed == 0, "%d compilations failed, spilled, were serialized or told nothing of their registers",
+    CHECK(failed == 0,
+          "%d compilations failed, spilled too much, were serialized or told nothing of their registers",
           failed);
     for (int i = 0; i < workers; i++) {
         int status = -1;
         waitpid(children[i], &status, 0);
         CHECK(status == 0, "worker %d of %d did not finish: status %d", i, workers, status);
     }
+}
+
+TEST(nvrtc_compiles_every_kernel) {
+    compile_shared_out(compile_share);
+}
+
+TEST(nvrtc_compiles_what_the_planner_takes) {
+    compile_shared_out(compile_planned);
 }
 
 /* ---- What the run-time compiler promises ---- */
