@@ -23,10 +23,6 @@ const cuda_device *h200_begin(void) {
     return &self;
 }
 
-const device *h200_device(void) {
-    return &self.base;
-}
-
 void h200_end(void) {
     driver = had;
 }

@@ -7,8 +7,6 @@
 /* From the first to the second: with a driver that has tensor maps. */
 const cuda_device *h200_begin(void);
 void h200_end(void);
-/* The same device, to make plans for. */
-const device *h200_device(void);
 
 /* A product in rows. */
 problem h200_problem(tess_type type, tess_compute compute, int64_t m, int64_t n, int64_t k, int64_t count);

@@ -285,12 +285,12 @@ static int is_new(planned *so_far, const kernel_row *row, const char *type, cons
 static void compile_planned(share *s) {
     int all = harness_tier() == TIER_LONG, most = all ? MOST_PLANNED : 20;
     planned so_far = {.count = 0};
-    h200_begin();
+    const cuda_device *self = h200_begin();
     for (int i = 0; i < (all ? 100000 : 1000) && so_far.count < most; i++) {
         char text[256];
         plan made;
         sentence why = {""};
-        if (planned_draw(test_random(), &made, text, &why) != TESS_OK) {
+        if (planned_draw(&self->base, test_random(), &made, text, &why) != TESS_OK) {
             report(s, text, 90, "", "no plan", why.text);
             continue;
         }

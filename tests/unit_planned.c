@@ -1,6 +1,5 @@
-/* unit_planned.c: whatever product there is, on an H200 the planner takes a kernel that takes it, with parameters for which
- * everything holds that its row asks for, and that the card has room for. White-box: a device in name only makes the
- * plans (unit_h200.h). */
+/* unit_planned.c: whatever product there is, the planner takes a kernel that takes it, with parameters for which everything holds
+ * that its row asks for, and that the card has room for. White-box: devices in name only make the plans (unit_h200.h). */
 #include "unit_planned.h"
 
 #include <stdio.h>
@@ -33,7 +32,7 @@ static tess_compute draw_compute(test_rng *rng, tess_type in) {
     return in == TESS_F32 ? modes[rng_range(rng, 0, 2)] : TESS_COMPUTE_DEFAULT;
 }
 
-tess_status planned_draw(test_rng *rng, plan *out, char text[256], sentence *why) {
+tess_status planned_draw(const device *on, test_rng *rng, plan *out, char text[256], sentence *why) {
     static const tess_type types[][2] = {{TESS_F32, TESS_F32},   {TESS_F64, TESS_F64},  {TESS_I32, TESS_I32},
                                          {TESS_F16, TESS_F16},   {TESS_F16, TESS_F32},  {TESS_I8, TESS_I32},
                                          {TESS_BF16, TESS_BF16}, {TESS_BF16, TESS_F32}, {TESS_F32, TESS_F32}};
@@ -51,37 +50,58 @@ tess_status planned_draw(test_rng *rng, plan *out, char text[256], sentence *why
              (long long)k, (long long)batch.count, (long long)A.row_stride, (long long)B.row_stride,
              (long long)C.row_stride, (long long)A.col_stride, (long long)B.col_stride,
              (long long)C.col_stride);
-    return plan_make(h200_device(), &A, &B, &C, &batch, &options, out, why);
+    return plan_make(on, &A, &B, &C, &batch, &options, out, why);
 }
 
-static void check_kernel(const plan *made, const kernel_row *kernel, const int64_t *params,
+/* A card: its multiprocessors, and what shared memory a block may have there. */
+typedef struct card {
+    int architecture, sms, shared;
+} card;
+
+static void check_kernel(const card *c, const plan *made, const kernel_row *kernel, const int64_t *params,
                          const char *text) {
     launch_shape shape;
     sentence why = {""};
     char values[256];
     registry_print_params(kernel, params, values, sizeof values);
     tess_type in = route_input(&made->what, kernel);
-    if (!CHECK(registry_takes(kernel, in, made->what.out), "%s: %s", text, kernel->info.name) ||
-        !CHECK(launch_shape_of(kernel, in, params, &shape, &why) == TESS_OK, "%s: %s %s: %s", text,
-               kernel->info.name, values, why.text))
+    if (!CHECK(registry_takes(kernel, in, made->what.out) &&
+                   registry_check_architecture(kernel, in, c->architecture, "it", &why) == TESS_OK,
+               "sm_%d: %s: %s %s", c->architecture, text, kernel->info.name, why.text) ||
+        !CHECK(launch_shape_of(kernel, in, params, &shape, &why) == TESS_OK, "sm_%d: %s: %s %s: %s",
+               c->architecture, text, kernel->info.name, values, why.text))
         return;
-    CHECK(shape.block_x * shape.block_y <= 1024 && shape.shared <= 232448,
-          "%s: %s %s: %d threads, %d bytes of shared memory", text, kernel->info.name, values,
-          shape.block_x * shape.block_y, shape.shared);
+    CHECK(shape.block_x * shape.block_y <= 1024 && shape.shared <= c->shared,
+          "sm_%d: %s: %s %s: %d threads, %d bytes of shared memory", c->architecture, text, kernel->info.name,
+          values, shape.block_x * shape.block_y, shape.shared);
 }
 
-TEST(planned_kernels_take_what_they_are_planned_for) {
-    h200_begin();
-    for (sampling s = sampling_start(1000, 20000, 2); sampling_next(&s);) {
+static void check_card(const card *c) {
+    cuda_facts facts = {.architecture = c->architecture,
+                        .model = "a card in name only",
+                        .gpu = {.sms = c->sms, .shared_per_block_most = c->shared}};
+    cuda_device self = {.base = {&cuda_device_ops}, .facts = &facts};
+    for (sampling s = sampling_start(1000, 10000, 1); sampling_next(&s);) {
         char text[256];
         plan made;
         sentence why = {""};
-        if (!CHECK(planned_draw(test_random(), &made, text, &why) == TESS_OK, "%s: %s", text, why.text))
+        if (!CHECK(planned_draw(&self.base, test_random(), &made, text, &why) == TESS_OK, "sm_%d: %s: %s",
+                   c->architecture, text, why.text))
             continue;
-        check_kernel(&made, made.kernel, made.params, text);
-        if (made.rest.kernel) check_kernel(&made, made.rest.kernel, made.rest.params, text);
-        CHECK(made.reason[0] != '\0' && made.workspace >= 0, "%s: because '%s', %lld bytes", text,
-              made.reason, (long long)made.workspace);
+        check_kernel(c, &made, made.kernel, made.params, text);
+        if (made.rest.kernel) check_kernel(c, &made, made.rest.kernel, made.rest.params, text);
+        CHECK(made.reason[0] != '\0' && made.workspace >= 0, "sm_%d: %s: because '%s', %lld bytes",
+              c->architecture, text, made.reason, (long long)made.workspace);
     }
+}
+
+/* An RTX 2080 Ti, A100, RTX 3090, RTX 4090, H200, B200 and RTX 5090; and a smaller card of each kind. */
+TEST(planned_kernels_take_what_they_are_planned_for) {
+    static const card cards[] = {{75, 68, 65536},    {80, 108, 166912}, {86, 82, 101376},
+                                 {89, 128, 101376},  {90, 132, 232448}, {100, 148, 232448},
+                                 {120, 170, 101376}, {75, 14, 65536},   {86, 16, 101376},
+                                 {89, 24, 101376},   {90, 78, 232448},  {120, 30, 101376}};
+    h200_begin();
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) check_card(&cards[i]);
     h200_end();
 }
