@@ -280,32 +280,37 @@ static int is_new(planned *so_far, const kernel_row *row, const char *type, cons
     return 1;
 }
 
-/* Of products drawn at random; every worker draws the same. The long tier takes hundreds of kernels, others a few of those that TMA
- * brings tiles to, which have the most tiles. */
-static void compile_planned(share *s) {
-    int all = harness_tier() == TIER_LONG, most = all ? MOST_PLANNED : 20;
+/* What a card's planner takes of products drawn at random, the same in every worker; `most` kernels, and of those that TMA brings
+ * tiles to alone where not `all` are meant: they have the most tiles. */
+static void compile_planned_for(share *s, const planned_card *card, int most, int all) {
+    const cuda_facts facts = planned_facts(card);
+    const cuda_device self = planned_device(&facts);
     planned so_far = {.count = 0};
-    const cuda_device *self = h200_begin();
-    for (int i = 0; i < (all ? 100000 : 1000) && so_far.count < most; i++) {
-        char text[256];
+    for (int i = 0; i < 100 * most && so_far.count < most; i++) {
+        char text[256], file[64];
         plan made;
         sentence why = {""};
-        if (planned_draw(&self->base, test_random(), &made, text, &why) != TESS_OK) {
-            report(s, text, 90, "", "no plan", why.text);
+        if (planned_draw(&self.base, test_random(), &made, text, &why) != TESS_OK) {
+            report(s, text, card->architecture, "", "no plan", why.text);
             continue;
         }
-        tess_type in = route_input(&made.what, made.kernel);
-        const char *type = jit_type_macro(in, made.what.out);
-        char file[64];
-        if (!all && !made.kernel->box) continue;
-        if (!is_new(&so_far, made.kernel, type, made.params)) continue;
+        const char *type = jit_type_macro(route_input(&made.what, made.kernel), made.what.out);
+        if ((!all && !made.kernel->box) || !is_new(&so_far, made.kernel, type, made.params)) continue;
         snprintf(file, sizeof file, "%s.cu", made.kernel->info.name);
         compile_one(s, &(jit_request){.file = file,
                                       .type = type,
                                       .row = made.kernel,
                                       .params = made.params,
-                                      .architecture = 90});
+                                      .architecture = card->architecture});
     }
+}
+
+/* For an H200; the long tier takes hundreds of kernels of it, and of every other card. */
+static void compile_planned(share *s) {
+    int all = harness_tier() == TIER_LONG;
+    h200_begin();
+    for (int i = 0; i < (all ? PLANNED_CARDS : 1); i++)
+        compile_planned_for(s, &planned_cards[i], all ? MOST_PLANNED : 20, all);
     h200_end();
 }
 
