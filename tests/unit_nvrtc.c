@@ -360,7 +360,7 @@ TEST(nvrtc_compiles_every_kernel) {
     compile_shared_out(compile_share);
 }
 
-TEST(nvrtc_compiles_what_the_planner_takes) {
+TEST(nvrtc_compiles_what_is_chosen) {
     compile_shared_out(compile_planned);
 }
 
