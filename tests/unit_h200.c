@@ -14,10 +14,9 @@ static int encode(void *map, int type, unsigned rank, void *address, const uint6
     return 1;
 }
 
-static const cuda_facts facts = {.architecture = 90, .gpu = {.sms = 132, .shared_per_block_most = 232448}};
-static const cuda_device self = {.base = {&cuda_device_ops}, .facts = &facts};
-
 const cuda_device *h200_begin(void) {
+    static cuda_facts facts = {.architecture = 90, .gpu = {.sms = 132, .shared_per_block_most = 232448}};
+    static cuda_device self = {.facts = &facts};
     had = driver;
     driver.cuTensorMapEncodeTiled = encode;
     return &self;
