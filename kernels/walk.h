@@ -64,9 +64,10 @@ typedef struct place {
 
 DEVICE place place_of(const walk *w, int rank) {
     place p;
-    int of_product = w->rows * w->cols;
-    p.product = w->at / of_product;
-    tile_of(w->at - p.product * of_product, w->rows, w->cols, GROUP, &p.row, &p.col);
+    int of_product = w->rows * w->cols, at = w->at;
+    p.product = 0;
+    if (at >= of_product) p.product = at / of_product, at -= p.product * of_product;
+    tile_of(at, w->rows, w->cols, GROUP, &p.row, &p.col);
     p.row = (p.row * CM + (CM > 1 ? rank : 0)) * BM;
     p.col = (p.col * CN + (CN > 1 ? rank : 0)) * BN;
     return p;
