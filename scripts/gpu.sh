@@ -291,6 +291,7 @@ auto --type i8 --layout nt --sizes 64,256,512 --shape 16x4096x4096 --no-verify
 auto --type f32 --compute tf32 --sizes 33,64,256 --shape 16x4096x4096 --no-verify
 auto --type bf16 --sizes 2001,4095,4097 --no-verify
 auto --type bf16 --shapes deep-k --no-verify
+auto --type bf16 --shape 128x1024x16384,304x1000x11008,1000x1000x16384,256x1024x65536,384x512x65536,512x200x4096 --no-verify
 auto --type bf16 --shapes skinny --no-verify
 auto --type i8 --layout nt --shapes deep-k --no-verify
 CASES

@@ -145,8 +145,8 @@ static const double of_bytes = 0.85, of_rounds = 0.72, of_blocks = 0.26;
 /* Warpgroups with tiles of their own take turns from the second round on; beyond so many bytes of A and B they are no more in step,
  * and with fewer bytes along k they were not measured. */
 static const double relay_bytes = 100e6, relay_least = 1536;
-/* Bytes of A and B that the second-level cache holds, and those that memory gives in a nanosecond. */
-static const double cached = 60e6, memory_rate = 4200;
+/* Bytes of A and B that the second-level cache holds, and those that it and memory give in a nanosecond. */
+static const double cached = 60e6, cache_rate = 10000, memory_rate = 4200;
 /* So many multiprocessors belong to no cluster of four blocks or more. */
 enum { LARGE_CLUSTER = 4, LEFT_OUT = 12 };
 /* The rows of C of which a tile has one (EVERY). */
@@ -199,8 +199,22 @@ static double cost_of_a(const problem *laced, int every, int shared, double line
     return of_laced * (lines_of_tile - none) + of_none * none;
 }
 
-/* Nanoseconds that the product takes with such tiles; `uneven`: not before memory has given all. */
-static double time_of(const problem *run, const tiled *by, const tiling *t, int sms, int loose, int uneven) {
+/* What a product may wait for beside its tiles' products and lines: nothing; the way to memory that two multiprocessors share; or,
+ * where it is shares of k, of which every tile fetches lines that few others need, the second-level cache or memory. */
+typedef enum waits { FOR_NOTHING, FOR_ITS_WAY, FOR_THE_CACHE } waits;
+
+/* Nanoseconds that it does, if it fetches so many lines, of which the share `of_b` is B's. */
+static double wait_of(const problem *run, waits what, double blocks, int sms, double lines_fetched,
+                      double of_b) {
+    double bytes =
+        (double)numeric_size(run->in) * (double)run->batch.count * (double)run->k * (double)(run->m + run->n);
+    if (what == FOR_NOTHING) return 0;
+    if (what == FOR_ITS_WAY) return uneven_time(run, blocks, sms, of_b);
+    return fmax(128 * lines_fetched / cache_rate, bytes > cached ? bytes / memory_rate : 0);
+}
+
+/* Nanoseconds that the product takes with such tiles. */
+static double time_of(const problem *run, const tiled *by, const tiling *t, int sms, int loose, waits what) {
     double size = (double)numeric_size(run->in), count = (double)run->batch.count, copy = 0;
     int below = t->shared && !by->shares_a ? 2 : 1, beside = t->shared && by->shares_a ? 2 : 1;
     double rows = fmin(t->rows, t->shared ? t->rows : (double)run->m),
@@ -228,7 +242,8 @@ static double time_of(const problem *run, const tiled *by, const tiling *t, int 
                                              : 0),
            ends = by->hides_ends ? 1 : rounds;
     return copy + start + ends * end_of(run, by, t) +
-           fmax(rounds * step * stages, uneven ? uneven_time(run, tiles, sms, of_b / (of_a + of_b)) : 0);
+           fmax(rounds * step * stages,
+                wait_of(run, what, tiles, sms, tiles * stages * (of_a + of_b), of_b / (of_a + of_b)));
 }
 
 /* Whether warpgroups with tiles of their own were measured on such a product, and gained. */
@@ -272,7 +287,8 @@ static void choose_from(choosing *best, const tiled *by, const problem *run, int
     for (int i = 0; i < by->count; i++) {
         const tiling *t = &by->tilings[i];
         if (!is_for(by, t, run, sms, loose)) continue;
-        double needs = time_of(run, by, t, sms, loose, 1), least = time_of(run, by, t, sms, loose, 0);
+        double needs = time_of(run, by, t, sms, loose, FOR_ITS_WAY),
+               least = time_of(run, by, t, sms, loose, FOR_NOTHING);
         if (best->tile) least = fmin(least, best->least);
         if (!best->tile || needs < best->time) *best = (choosing){by->kernel, t, 0, needs, least};
         best->least = least;
@@ -284,23 +300,35 @@ typedef struct timed {
     const tiled *by;
     const tiling *tile;
     int sms, loose;
+    waits what;
 } timed;
 
 static double time_of_share(const void *with, const problem *run) {
     const timed *t = with;
-    return time_of(run, t->by, t->tile, t->sms, t->loose, 0);
+    return time_of(run, t->by, t->tile, t->sms, t->loose, t->what);
 }
 
-static void choose_share(choosing *best, const tiled *by, const problem *run, int sms, int loose) {
-    double time = cuda_worth_sharing(best->least);
-    for (int i = 0; i < by->count; i++) {
-        const timed with = {by, &by->tilings[i], sms, loose};
-        double tiles = cuda_tiles(run, with.tile->rows, with.tile->cols);
-        if (with.tile->shared != ALONE || with.tile->size || with.tile->must_lie != ANYHOW) continue;
-        const cuda_sharing how = {tiles, sms, 128 / (int)numeric_size(run->in), time_of_share, &with};
-        int64_t share = cuda_choose_share(run, &how, &time);
-        if (share > 0) *best = (choosing){by->kernel, with.tile, share, time, time};
+/* The share of k that takes less than *time: with tiles that are shared for that reason, or with a certain one. */
+static void try_shares(choosing *best, double *time, timed with, const problem *run, pairs shared,
+                       const tiling *certain) {
+    for (int i = 0; i < with.by->count; i++) {
+        const tiling *t = with.tile = &with.by->tilings[i];
+        if ((t->shared != shared && t != certain) || t->size || t->must_lie != ANYHOW) continue;
+        const cuda_sharing how = {cuda_tiles(run, t->rows, t->cols), with.sms,
+                                  128 / (int)numeric_size(run->in), time_of_share, &with};
+        int64_t share = cuda_choose_share(run, &how, time);
+        if (share > 0) *best = (choosing){with.by->kernel, t, share, *time, *time};
     }
+}
+
+/* Whether k is shared, and by which blocks that share no tiles, was measured beside times that know nothing of the cache. Pairs were
+ * measured since, of products in 16 bits with 128 rows and columns or more: they mostly take a tenth less. */
+static void choose_share(choosing *best, const tiled *by, const problem *run, int sms, int loose) {
+    double time = cuda_worth_sharing(best->least), any = INFINITY;
+    try_shares(best, &time, (timed){by, NULL, sms, loose, FOR_NOTHING}, run, ALONE, NULL);
+    if (best->share == 0 || numeric_size(run->in) != 2 || run->m < 128 || run->n < 128) return;
+    try_shares(best, &any, (timed){by, NULL, sms, loose, FOR_THE_CACHE}, run, FOR_LINES, best->tile);
+    best->time = best->least = time; /* beside those of other kernels, which know nothing of it either */
 }
 
 /* Nanoseconds of the launch that copies A and B where TMA cannot move them, or as bf16: whatever the tiles, so that it counts only
