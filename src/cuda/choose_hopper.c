@@ -324,7 +324,7 @@ static void try_shares(choosing *best, double *time, timed with, const problem *
 /* Whether k is shared, and by which blocks that share no tiles, was measured beside times that know nothing of the cache. Pairs were
  * measured since, of products in 16 bits with 128 rows and columns or more: they mostly take a tenth less. */
 static void choose_share(choosing *best, const tiled *by, const problem *run, int sms, int loose) {
-    double time = cuda_worth_sharing(best->least), any = INFINITY;
+    double time = cuda_worth_sharing(best->least), any = (double)INFINITY;
     try_shares(best, &time, (timed){by, NULL, sms, loose, FOR_NOTHING}, run, ALONE, NULL);
     if (best->share == 0 || numeric_size(run->in) != 2 || run->m < 128 || run->n < 128) return;
     try_shares(best, &any, (timed){by, NULL, sms, loose, FOR_THE_CACHE}, run, FOR_LINES, best->tile);
