@@ -12,6 +12,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:?usage: sh scripts/docs.sh BUILD [check|check-model]}
 tessera=$build/tessera
+[ -x "$tessera" ] || { echo "scripts/docs.sh: $tessera does not exist; make makes it" >&2; exit 1; }
 mode=${2:-write}
 unset TESSERA_DEVICE TESSERA_KERNEL_DIR TESSERA_PEER
 
