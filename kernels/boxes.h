@@ -76,7 +76,7 @@ typedef struct output {
     unsigned boxes, old; /* its boxes, and their barriers */
     unsigned parity;     /* of those, a bit each */
     int product;         /* of the map of C */
-    unsigned held[2];    /* barriers of stages that are free once half of the boxes are (HOLDS) */
+    unsigned held[2];    /* barriers of stages that are free once half of the boxes are (HOLDS); 0: none */
 } output;
 
 #ifndef HOLDS
@@ -348,8 +348,8 @@ DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
             }
         }
         if (HOLDS && i == (TILE_BOXES - 1) / 2) {
-            release(o->held[0]);
-            release(o->held[1]);
+            if (o->held[0]) release(o->held[0]);
+            if (o->held[1]) release(o->held[1]);
         }
     }
     UNROLL
@@ -372,9 +372,9 @@ DEVICE void write_tile(output *o, acc_t sums[TILE_SUMS]) {
     else
         write_boxes(o, sums, SCALED);
 }
-/* Before the block leaves. */
+/* Before the block leaves: the boxes must have been read. That they have been written is what the end of a kernel waits for. */
 DEVICE void end_boxes(void) {
-    if (STORE && leads_team()) tma_wait_all();
+    if (STORE && leads_team()) tma_wait_read(0);
 }
 
 #endif

@@ -73,6 +73,13 @@ DEVICE place place_of(const walk *w, int rank) {
     return p;
 }
 
+/* How many stages are left to a cluster that begins with a tile, if each has so many; or very many. */
+DEVICE int stages_left(const walk *w, int stages) {
+    const int most = 1 << 30;
+    long long tiles = w->at + w->step < w->total ? (w->total - 1 - w->at) / w->step + 1 : 1;
+    return tiles * stages < most ? (int)(tiles * stages) : most;
+}
+
 /* A stage is free when every block that is written to has read it. */
 DEVICE void release(unsigned empty) {
     int lane = threadIdx.x % 32;
@@ -81,6 +88,16 @@ DEVICE void release(unsigned empty) {
     } else if (lane == 0) {
         barrier_arrive(empty);
     }
+}
+
+/* In a cluster a stage that is not filled again is not told to be free: nobody waits for that, and the block that would be told
+ * may have left. So blocks need not wait for each other before they leave, which took 0.4 us. `number`: of the stage, where so
+ * many are left. */
+DEVICE int is_refilled(int number, int left) {
+    return CM * CN == 1 || number + STAGES < left;
+}
+DEVICE void free_stage(unsigned empty, int number, int left) {
+    if (is_refilled(number, left)) release(empty);
 }
 
 #endif

@@ -1,8 +1,9 @@
 /* wgmma_07_fitted: tiles of the size that the product divides into
  * before:  wgmma_06_turns
  * change:  one to three warpgroups multiply, 64 rows each, beside which a tile may have any of eight widths; of a tile of B that
- *          blocks of a cluster share each fetches some lines of every chunk, so that any width can be shared; and a tile may
- *          have every second row of C (EVERY), whose lines of A all begin alike
+ *          blocks of a cluster share each fetches some lines of every chunk, so that any width can be shared; a tile may
+ *          have every second row of C (EVERY), whose lines of A all begin alike; of the last stage only those steps are
+ *          multiplied that k has; and blocks of a cluster do not wait for each other in the end
  * why:     multiprocessors compute tiles in rounds. At 4097 tiles of 128 by 256 are 33*17 = 561, five rounds of 132, the
  *          last of them a quarter full; tiles of 192 by 192 are 22*22 = 484, four rounds. And where lines of A and B do not
  *          begin at multiples of 128 bytes TMA takes two accesses for each: blocks that share tiles need fewer. Most of that
@@ -62,6 +63,7 @@ enum {
     LINE = 128, /* bytes of a line of a tile */
     BK = LINE / (int)sizeof(in_t),
     STEPS = 4, /* products of 32 bytes along k of a stage */
+    STEP = BK / STEPS,
     A_LINES = BM,
     B_LINES = B_TURNED ? (BN + 63) / 64 * 64
                        : BN, /* by chunks of 64 columns, of which the last may be more than the tile has */
@@ -87,10 +89,37 @@ enum {
  * asked for the next tile would stand in front of them. */
 #define HOLDS (TURN == 2 && sizeof(out_t) == 2)
 
-/* All of k for one tile. The tiles of a stage are described once; a slot or step further on is added. */
-DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consumer, unsigned held[2]) {
+/* The end of k, if it is no whole run of stages: of the last stage the steps that there are. `used`: the barriers of the stages;
+ * 0: there is none. */
+DEVICE void multiply_rest(acc_t sums[BN / 2], room r, ring *at, int steps, unsigned long long a,
+                          unsigned long long b, int keep, unsigned used[2]) {
+    UNROLL
+    for (int j = 0; j < RUN; j++) {
+        used[j] = 0;
+        if (steps <= 0) continue;
+        unsigned stage = (unsigned)at->slot * (STAGE / 16);
+        used[j] = r.empty + 8 * at->slot;
+        barrier_wait(r.full + 8 * at->slot, at->parity);
+        wgmma_fence();
+        UNROLL_BY(1)
+        for (int step = 0; step < STEPS && step < steps; step++) {
+            WGMMA(sums, a + stage + step * WGMMA_STEP(A_TURNED), b + stage + step * WGMMA_STEP(B_TURNED),
+                  keep);
+            keep = 1;
+        }
+        wgmma_commit();
+        steps -= STEPS;
+        advance(at);
+    }
+}
+
+/* All of k for one tile, where so many stages are left. The tiles of a stage are described once; a slot or step further on is
+ * added. */
+DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int steps, int left, int consumer,
+                     unsigned held[2]) {
     const unsigned long long a = wgmma_tile(r.stages + consumer * CHUNK, A_TURNED),
                              b = wgmma_tile(r.stages + A_BYTES, B_TURNED);
+    const int blocks = steps / (STEPS * RUN) * RUN, rest = steps - blocks * STEPS;
     int last = 0;
     for (int block = 0; block < blocks; block += RUN) {
         int used[RUN];
@@ -110,23 +139,36 @@ DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int blocks, int consu
         }
         if (TURN > 0) named_arrive(1 + (consumer + 1) % CONSUMERS, 256);
         if (TURN != 1) wgmma_wait(1);
-        int keeps = HOLDS && block + RUN >= blocks;
-        if (TURN == 2 && !keeps) release(r.empty + 8 * used[0]);
+        int keeps = HOLDS && block + RUN >= blocks && rest == 0;
+        if (TURN == 2 && !keeps) free_stage(r.empty + 8 * used[0], block, left);
         if (TURN > 0) wgmma_wait(0);
-        if (TURN > 0 ? !keeps : block > 0) release(r.empty + 8 * (TURN > 0 ? used[RUN - 1] : last));
-        if (keeps) held[0] = r.empty + 8 * used[0], held[1] = r.empty + 8 * used[RUN - 1];
+        if (TURN > 0 ? !keeps : block > 0)
+            free_stage(r.empty + 8 * (TURN > 0 ? used[RUN - 1] : last),
+                       TURN > 0 ? block + RUN - 1 : block - 1, left);
+        if (keeps) {
+            held[0] = is_refilled(block, left) ? r.empty + 8 * used[0] : 0;
+            held[1] = is_refilled(block + 1, left) ? r.empty + 8 * used[RUN - 1] : 0;
+        }
         last = used[RUN - 1];
     }
-    if (TURN == 0) {
-        wgmma_wait(0);
-        release(r.empty + 8 * last);
+    if (rest > 0) {
+        if (TURN > 0) named_wait(1 + consumer, 256);
+        multiply_rest(sums, r, at, rest, a, b, blocks, held);
+        if (TURN > 0) named_arrive(1 + (consumer + 1) % CONSUMERS, 256);
+    }
+    if (TURN == 0 || rest > 0) wgmma_wait(0);
+    if (TURN == 0 && blocks > 0) free_stage(r.empty + 8 * last, blocks - 1, left);
+    UNROLL
+    for (int j = 0; j < RUN && rest > 0; j++) {
+        if (!is_refilled(blocks + j, left)) held[j] = 0;
+        if (!HOLDS && held[j]) release(held[j]);
     }
     WGMMA_PIN(sums);
 }
 
 #include "boxes.h"
 
-DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
+DEVICE void consume(const tma_gemm *all, room r, int steps, int rank) {
     int warp = threadIdx.x / 32 - 4, consumer = warp / 4;
     const gemm *g = &all->g;
     acc_t sums[BN / 2];
@@ -139,7 +181,7 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
         o.at.row += team * BOX_ROWS;
         o.product = g->batch_c ? o.at.product : 0;
         begin_boxes(&o);
-        multiply(sums, r, &at, blocks, consumer, o.held);
+        multiply(sums, r, &at, steps, stages_left(&w, (steps + STEPS - 1) / STEPS), consumer, o.held);
         write_tile(&o, sums);
     }
     if (TURN > 0 && consumer == 0) named_wait(1, 256);
@@ -149,8 +191,8 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
 CLUSTER_KERNEL(THREADS, CM) wgmma_07_fitted(ARGUMENT all) {
     extern __shared__ __align__(1024) char memory[];
     room r = rooms(memory);
-    int rank = CM > 1 ? cluster_rank() : 0, blocks = (all.g.k + UNIT * (EVERY - 1) + BK - 1) / BK;
-    blocks = (blocks + RUN - 1) / RUN * RUN; /* past the end of k TMA brings zeros */
+    int rank = CM > 1 ? cluster_rank() : 0, steps = (all.g.k + UNIT * (EVERY - 1) + STEP - 1) / STEP;
+    int blocks = (steps + STEPS - 1) / STEPS;
     if (threadIdx.x == 0) {
         tma_prefetch(&all.a);
         tma_prefetch(&all.b);
@@ -169,7 +211,6 @@ CLUSTER_KERNEL(THREADS, CM) wgmma_07_fitted(ARGUMENT all) {
         if (threadIdx.x == 0) produce(&all, r, blocks, rank);
     } else {
         REGISTERS_MORE(CONSUMERS < 3 ? 232 : 152);
-        consume(&all, r, blocks, rank);
+        consume(&all, r, steps, rank);
     }
-    if (CM > 1) cluster_wait(); /* no block leaves while another may write to it */
 }

@@ -137,12 +137,12 @@ DEVICE void multiply_stage(acc_t sums[BM / 2], const stage_in_use *s, unsigned l
     wgmma_commit();
 }
 
-DEVICE void end_stage(const stage_in_use *s, room r) {
-    release(r.empty + 8 * s->slot);
+DEVICE void end_stage(const stage_in_use *s, room r, int number, int left) {
+    free_stage(r.empty + 8 * s->slot, number, left);
 }
 
 /* All of k for one tile, two stages at a time: they are read while other warpgroups multiply. */
-DEVICE void multiply_in_turns(acc_t sums[BM / 2], room r, ring *at, int blocks, int consumer,
+DEVICE void multiply_in_turns(acc_t sums[BM / 2], room r, ring *at, int blocks, int left, int consumer,
                               unsigned first) {
     const unsigned long long a = wgmma_tile(r.stages, 0);
     stage_in_use even, odd;
@@ -154,29 +154,29 @@ DEVICE void multiply_in_turns(acc_t sums[BM / 2], room r, ring *at, int blocks, 
         multiply_stage(sums, &odd, a, 1);
         named_arrive(1 + (consumer + 1) % CONSUMERS, 256);
         wgmma_wait(1);
-        end_stage(&even, r);
+        end_stage(&even, r, block, left);
         wgmma_wait(0);
-        end_stage(&odd, r);
+        end_stage(&odd, r, block + 1, left);
     }
 }
 
 /* The same when all warpgroups multiply at once: each reads a stage while it multiplies the one before. */
-DEVICE void multiply_at_once(acc_t sums[BM / 2], room r, ring *at, int blocks, unsigned first) {
+DEVICE void multiply_at_once(acc_t sums[BM / 2], room r, ring *at, int blocks, int left, unsigned first) {
     const unsigned long long a = wgmma_tile(r.stages, 0);
     stage_in_use even, odd;
     begin_stage(&even, r, at, first);
     for (int block = 0; block < blocks; block += 2) {
         multiply_stage(sums, &even, a, block);
         wgmma_wait(1);
-        if (block > 0) end_stage(&odd, r);
+        if (block > 0) end_stage(&odd, r, block - 1, left);
         begin_stage(&odd, r, at, first);
         multiply_stage(sums, &odd, a, 1);
         wgmma_wait(1);
-        end_stage(&even, r);
+        end_stage(&even, r, block, left);
         if (block + 2 < blocks) begin_stage(&even, r, at, first);
     }
     wgmma_wait(0);
-    end_stage(&odd, r);
+    end_stage(&odd, r, blocks - 1, left);
 }
 
 #define TURNED_COLUMN turned_column
@@ -196,9 +196,9 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
         o.product = g->batch_c ? o.at.product : 0;
         begin_boxes(&o);
         if (TURN)
-            multiply_in_turns(sums, r, &at, blocks, consumer, first);
+            multiply_in_turns(sums, r, &at, blocks, stages_left(&w, blocks), consumer, first);
         else
-            multiply_at_once(sums, r, &at, blocks, first);
+            multiply_at_once(sums, r, &at, blocks, stages_left(&w, blocks), first);
         WGMMA_PIN(sums);
         write_tile(&o, sums);
     }
@@ -231,5 +231,4 @@ CLUSTER_KERNEL(THREADS, CN) wgmma_08_registers(ARGUMENT all) {
         REGISTERS_MORE(CONSUMERS < 3 ? 232 : 160);
         consume(&all, r, blocks, rank);
     }
-    if (CN > 1) cluster_wait(); /* no block leaves while another may write to it */
 }

@@ -178,8 +178,8 @@ DEVICE void add_there(unsigned to, unsigned more) {
 }
 
 /* To its own sums a block adds its neighbour's, to those the sum of the next pair, and so on: the same in the end, whichever
- * block it is. */
-DEVICE void receive(exchange *x, acc_t sums[BN / 2]) {
+ * block it is. After the last tile the others send no more, may have left, and are not told that they may. */
+DEVICE void receive(exchange *x, acc_t sums[BN / 2], int is_last) {
     int lane = threadIdx.x % 32;
     if (lane == 0) barrier_expect(x->here, (CK - 1) * WARP_SUMS);
     barrier_wait_cluster(x->here, x->parity);
@@ -198,7 +198,7 @@ DEVICE void receive(exchange *x, acc_t sums[BN / 2]) {
         }
     }
     __syncwarp();
-    if (lane < CK && lane != x->owner) barrier_arrive_at(x->free, lane);
+    if (!is_last && lane < CK && lane != x->owner) barrier_arrive_at(x->free, lane);
     x->parity ^= 1;
 }
 
@@ -223,7 +223,7 @@ DEVICE void consume(const tma_gemm *all, room r, exchange x, part_of_k part) {
         if (x.rank != x.owner) {
             send(&x, sums);
         } else {
-            if (CK > 1) receive(&x, sums);
+            if (CK > 1) receive(&x, sums, w.at + w.step >= w.total);
             write_tile(&o, sums);
         }
     }
@@ -257,5 +257,4 @@ CLUSTER_KERNEL(THREADS, CK) wgmma_09_split(ARGUMENT all) {
     } else {
         consume(&all, r, x, part);
     }
-    if (CK > 1) cluster_wait(); /* no block leaves while another may write to it */
 }

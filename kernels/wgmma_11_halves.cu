@@ -67,6 +67,7 @@ enum {
     LINE = 128, /* bytes of a line of a tile */
     BK = LINE / (int)sizeof(in_t),
     STEPS = 4, /* products of 32 bytes along k of a stage */
+    STEP = BK / STEPS,
     A_LINES = BM,
     B_LINES = BN,
     A_BYTES = A_LINES * LINE,
@@ -84,13 +85,14 @@ enum {
 
 /* ---- The consumers ---- */
 
-/* All of k for half of a tile. */
-DEVICE void multiply(acc_t sums[STRIPS][HEIGHT / 2], room r, ring *at, int blocks, int half) {
+/* All of k for half of a tile, where so many stages are left. */
+DEVICE void multiply(acc_t sums[STRIPS][HEIGHT / 2], room r, ring *at, int steps, int left, int half) {
     const unsigned rows = HALVES_ROWS ? half * HEIGHT : 0, cols = HALVES_ROWS ? 0 : half * STRIPS * 64;
-    const unsigned long long left = wgmma_tile(r.stages + A_BYTES + cols * LINE, LEFT_TURNED),
-                             right = wgmma_tile(r.stages + rows * LINE, RIGHT_TURNED);
+    const unsigned long long of_b = wgmma_tile(r.stages + A_BYTES + cols * LINE, LEFT_TURNED),
+                             of_a = wgmma_tile(r.stages + rows * LINE, RIGHT_TURNED);
+    const int whole = steps / STEPS, rest = steps % STEPS;
     int last = 0;
-    for (int block = 0; block < blocks; block++) {
+    for (int block = 0; block < whole; block++) {
         unsigned stage = (unsigned)at->slot * (STAGE / 16);
         barrier_wait(r.full + 8 * at->slot, at->parity);
         wgmma_fence();
@@ -98,24 +100,41 @@ DEVICE void multiply(acc_t sums[STRIPS][HEIGHT / 2], room r, ring *at, int block
         for (int step = 0; step < STEPS; step++) {
             UNROLL
             for (int strip = 0; strip < STRIPS; strip++)
-                WGMMA(sums[strip], left + stage + strip * (CHUNK / 16) + step * WGMMA_STEP(LEFT_TURNED),
-                      right + stage + step * WGMMA_STEP(RIGHT_TURNED), block | step);
+                WGMMA(sums[strip], of_b + stage + strip * (CHUNK / 16) + step * WGMMA_STEP(LEFT_TURNED),
+                      of_a + stage + step * WGMMA_STEP(RIGHT_TURNED), block | step);
         }
         wgmma_commit();
         wgmma_wait(1);
-        if (block > 0) release(r.empty + 8 * last);
+        if (block > 0) free_stage(r.empty + 8 * last, block - 1, left);
         last = at->slot;
         advance(at);
     }
+    if (rest) { /* what the last stage has beyond the end of k is not multiplied */
+        unsigned stage = (unsigned)at->slot * (STAGE / 16);
+        barrier_wait(r.full + 8 * at->slot, at->parity);
+        wgmma_fence();
+        UNROLL_BY(1)
+        for (int step = 0; step < rest; step++) {
+            UNROLL
+            for (int strip = 0; strip < STRIPS; strip++)
+                WGMMA(sums[strip], of_b + stage + strip * (CHUNK / 16) + step * WGMMA_STEP(LEFT_TURNED),
+                      of_a + stage + step * WGMMA_STEP(RIGHT_TURNED), whole | step);
+        }
+        wgmma_commit();
+    }
     wgmma_wait(0);
-    release(r.empty + 8 * last);
+    if (whole) free_stage(r.empty + 8 * last, whole - 1, left);
+    if (rest) {
+        free_stage(r.empty + 8 * at->slot, whole, left);
+        advance(at);
+    }
     UNROLL
     for (int strip = 0; strip < STRIPS; strip++) WGMMA_PIN(sums[strip]);
 }
 
 #include "boxes.h"
 
-DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
+DEVICE void consume(const tma_gemm *all, room r, int steps, int rank) {
     const int half = threadIdx.x / 128 - 1, team = (threadIdx.x - 128) / TEAM;
     const gemm *g = &all->g;
     acc_t sums[STRIPS][HEIGHT / 2];
@@ -127,7 +146,7 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
         o.at.col += (HALVES_ROWS ? 0 : half * STRIPS * 64) + threadIdx.x % 128 / TEAM * BOX_COLS;
         o.product = g->batch_c ? o.at.product : 0;
         begin_boxes(&o);
-        multiply(sums, r, &at, blocks, half);
+        multiply(sums, r, &at, steps, stages_left(&w, (steps + STEPS - 1) / STEPS), half);
         write_tile(&o, &sums[0][0]);
     }
     end_boxes();
@@ -136,7 +155,8 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
 CLUSTER_KERNEL(THREADS, CN) wgmma_11_halves(ARGUMENT all) {
     extern __shared__ __align__(1024) char memory[];
     room r = rooms(memory);
-    int rank = CN > 1 ? cluster_rank() : 0, blocks = (all.g.k + BK - 1) / BK;
+    int rank = CN > 1 ? cluster_rank() : 0, steps = (all.g.k + STEP - 1) / STEP,
+        blocks = (steps + STEPS - 1) / STEPS;
     if (threadIdx.x == 0) {
         tma_prefetch(&all.a);
         tma_prefetch(&all.b);
@@ -155,7 +175,6 @@ CLUSTER_KERNEL(THREADS, CN) wgmma_11_halves(ARGUMENT all) {
         if (threadIdx.x == 0) produce(&all, r, blocks, rank);
     } else {
         REGISTERS_MORE(232);
-        consume(&all, r, blocks, rank);
+        consume(&all, r, steps, rank);
     }
-    if (CN > 1) cluster_wait(); /* no block leaves while another may write to it */
 }

@@ -149,13 +149,18 @@ static int b_of(const filled *s, int k, int col) {
     return B_TURNED ? in_stage(s, first + col / 64 * 64 + k, col % 64) : in_stage(s, first + col, k);
 }
 
-/* What the stages of a block's tiles come to, added to C: `taken` has how many there are of each element. */
+/* What the stages of a block's tiles come to, added to C: `taken` has how many there are of each element. In a cluster those that
+ * are filled again are freed, and no others: one is waited for, and who would be told of the other may have left. */
 static void multiply(const tma_gemm *all, int rank, int blocks, int *c, int *taken) {
     const gemm *g = &all->g;
     const filled *s = kept[rank];
     for (walk w = begin_walk(g); w.at < w.total; w.at += w.step) {
         place p = place_of(&w, rank);
+        const int left = stages_left(&w, blocks);
         for (int block = 0; block < blocks; block++, s++) {
+            int again = s - kept[rank] + STAGES < used[rank];
+            CHECK(is_refilled(block, left) == (CM * CN == 1 || again), "stage %d of %d, block %d of a tile",
+                  (int)(s - kept[rank]), used[rank], block);
             CHECK(s->came == s->expected, "%d bytes came, and %d were expected", s->came, s->expected);
             for (int i = 0; i < BM && p.row + i < g->m; i++)
                 for (int j = 0; j < BN && p.col + j < g->n; j++) {

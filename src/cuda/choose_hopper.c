@@ -137,7 +137,7 @@ static const tiled registers = {TILED("wgmma_08_registers", registers_tilings), 
  * a copy moves in a nanosecond, and what a launch, pairs of blocks, blocks that split k (and each of them) and a copy take whatever
  * their size. */
 static const double line_time = 1.2, of_loose = 2, of_shared = 1.6, of_laced = 1.6, of_none = 2.3,
-                    copy_rate = 3600, launch_start = 1000, pair_start = 1000, split_start = 700,
+                    copy_rate = 3600, launch_start = 1000, pair_start = 600, split_start = 700,
                     split_each = 275, copy_start = 8000;
 /* What is multiplied in i8 takes less of a stage's time. In products of several rounds it is the less, the fewer of the
  * multiprocessors are at work: the power that the others leave raises the clock. */
