@@ -348,8 +348,8 @@ DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
             }
         }
         if (HOLDS && i == (TILE_BOXES - 1) / 2) {
-            if (o->held[0]) release(o->held[0]);
-            if (o->held[1]) release(o->held[1]);
+            if (CM * CN == 1 || o->held[0]) release(o->held[0]);
+            if (CM * CN == 1 || o->held[1]) release(o->held[1]);
         }
     }
     UNROLL
@@ -372,9 +372,14 @@ DEVICE void write_tile(output *o, acc_t sums[TILE_SUMS]) {
     else
         write_boxes(o, sums, SCALED);
 }
-/* Before the block leaves: the boxes must have been read. That they have been written is what the end of a kernel waits for. */
-DEVICE void end_boxes(void) {
-    if (STORE && leads_team()) tma_wait_read(0);
+/* Before the block leaves. That its boxes have been written is what the end of a kernel waits for in any case: where a cluster is to
+ * leave soon, since the next kernel's needs all of its multiprocessors, it is enough that they have been read. */
+DEVICE void end_boxes(int soon) {
+    if (!STORE || !leads_team()) return;
+    if (soon)
+        tma_wait_read(0);
+    else
+        tma_wait_all();
 }
 
 #endif

@@ -110,8 +110,9 @@ DEVICE void tma_store(const tensor_map *map, unsigned from, int x, int line, int
                  "r"(from), "r"(x), "r"(line), "r"(product)
                  : "memory");
 }
-/* Until all but so many of this thread's stores have read their boxes. */
+/* Until all but so many of this thread's stores have read their boxes; until all are done. */
 #define tma_wait_read(pending) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory")
+#define tma_wait_all()         asm volatile("cp.async.bulk.wait_group 0;" ::: "memory")
 /* Before TMA or wgmma reads what ordinary instructions of this thread have written to shared memory. */
 DEVICE void fence_async(void) {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

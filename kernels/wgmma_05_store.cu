@@ -134,7 +134,7 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
         multiply(sums, r, &at, blocks, warp / 4);
         write_tile(&o, sums);
     }
-    end_boxes();
+    end_boxes(0);
 }
 
 CLUSTER_KERNEL(THREADS, CM) wgmma_05_store(ARGUMENT all) {

@@ -150,7 +150,7 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
         write_tile(&o, sums);
     }
     if (TURN > 0 && consumer == 0) named_wait(1, 128 * CONSUMERS);
-    end_boxes();
+    end_boxes(0);
 }
 
 CLUSTER_KERNEL(THREADS, CM) wgmma_06_turns(ARGUMENT all) {

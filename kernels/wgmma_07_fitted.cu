@@ -89,6 +89,9 @@ enum {
  * asked for the next tile would stand in front of them. */
 #define HOLDS (TURN == 2 && sizeof(out_t) == 2)
 
+/* Blocks by themselves that take turns of two stages multiply the last of them whole: the end of k by itself gained nothing there. */
+#define WHOLE (TURN == 2 && CM == 1)
+
 /* The end of k, if it is no whole run of stages: of the last stage the steps that there are. `used`: the barriers of the stages;
  * 0: there is none. */
 DEVICE void multiply_rest(acc_t sums[BN / 2], room r, ring *at, int steps, unsigned long long a,
@@ -119,7 +122,8 @@ DEVICE void multiply(acc_t sums[BN / 2], room r, ring *at, int steps, int left, 
                      unsigned held[2]) {
     const unsigned long long a = wgmma_tile(r.stages + consumer * CHUNK, A_TURNED),
                              b = wgmma_tile(r.stages + A_BYTES, B_TURNED);
-    const int blocks = steps / (STEPS * RUN) * RUN, rest = steps - blocks * STEPS;
+    const int blocks = WHOLE ? steps / STEPS : steps / (STEPS * RUN) * RUN,
+              rest = WHOLE ? 0 : steps - blocks * STEPS;
     int last = 0;
     for (int block = 0; block < blocks; block += RUN) {
         int used[RUN];
@@ -185,7 +189,7 @@ DEVICE void consume(const tma_gemm *all, room r, int steps, int rank) {
         write_tile(&o, sums);
     }
     if (TURN > 0 && consumer == 0) named_wait(1, 256);
-    end_boxes();
+    end_boxes(CM > 1);
 }
 
 CLUSTER_KERNEL(THREADS, CM) wgmma_07_fitted(ARGUMENT all) {
@@ -193,6 +197,11 @@ CLUSTER_KERNEL(THREADS, CM) wgmma_07_fitted(ARGUMENT all) {
     room r = rooms(memory);
     int rank = CM > 1 ? cluster_rank() : 0, steps = (all.g.k + UNIT * (EVERY - 1) + STEP - 1) / STEP;
     int blocks = (steps + STEPS - 1) / STEPS;
+    if (WHOLE) { /* past the end of k TMA brings zeros */
+        blocks = (all.g.k + UNIT * (EVERY - 1) + BK - 1) / BK;
+        blocks = (blocks + RUN - 1) / RUN * RUN;
+        steps = blocks * STEPS;
+    }
     if (threadIdx.x == 0) {
         tma_prefetch(&all.a);
         tma_prefetch(&all.b);

@@ -203,7 +203,7 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks, int rank) {
         write_tile(&o, sums);
     }
     if (TURN && consumer == 0) named_wait(1, 256);
-    end_boxes();
+    end_boxes(CN > 1);
 }
 
 CLUSTER_KERNEL(THREADS, CN) wgmma_08_registers(ARGUMENT all) {

@@ -227,7 +227,7 @@ DEVICE void consume(const tma_gemm *all, room r, exchange x, part_of_k part) {
             write_tile(&o, sums);
         }
     }
-    end_boxes();
+    end_boxes(CK > 1);
 }
 
 CLUSTER_KERNEL(THREADS, CK) wgmma_09_split(ARGUMENT all) {

@@ -115,7 +115,7 @@ DEVICE void consume(const tma_gemm *all, room r, int blocks) {
         multiply(sums, r, (long long)tile * blocks, blocks, w.at + w.step < w.total ? 2 - consumer : 0);
         write_tile(&o, &sums[0][0]);
     }
-    end_boxes();
+    end_boxes(0);
 }
 
 KERNEL2(THREADS, 1) wgmma_10_relay(ARGUMENT all) {

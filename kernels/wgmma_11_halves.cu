@@ -149,7 +149,7 @@ DEVICE void consume(const tma_gemm *all, room r, int steps, int rank) {
         multiply(sums, r, &at, steps, stages_left(&w, (steps + STEPS - 1) / STEPS), half);
         write_tile(&o, &sums[0][0]);
     }
-    end_boxes();
+    end_boxes(CN > 1);
 }
 
 CLUSTER_KERNEL(THREADS, CN) wgmma_11_halves(ARGUMENT all) {
