@@ -135,6 +135,58 @@ GPU_TEST(gpu_bits_do_not_depend_on_addresses) {
     tess_close(ctx);
 }
 
+/* A matrix of bf16 in device memory, row after row. */
+static tess_matrix make_resident(tess_context *ctx, int64_t rows, int64_t cols, const uint16_t *from) {
+    void *memory = gpu_alloc(ctx, from, (size_t)(rows * cols) * sizeof *from);
+    tess_matrix M = tess_view_row_major(TESS_BF16, rows, cols, memory, 0);
+    M.place = TESS_DEVICE;
+    return M;
+}
+
+static uint16_t bf16_of(int whole) {
+    float value = (float)whole;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* B moves every column of A one further on: many products, each of the one before, move it so far, and nobody waits between. */
+static void try_chain(tess_context *ctx, const tess_options *options) {
+    enum { ROWS = 264, EDGE = 256, PRODUCTS = 40 };
+    static uint16_t a[ROWS * EDGE], b[EDGE * EDGE], c[ROWS * EDGE];
+    memset(b, 0, sizeof b);
+    for (int i = 0; i < ROWS * EDGE; i++) a[i] = bf16_of((int)rng_range(test_random(), -100, 100));
+    for (int i = 0; i < EDGE; i++) b[i * EDGE + (i + 1) % EDGE] = bf16_of(1);
+    tess_matrix B = make_resident(ctx, EDGE, EDGE, b), turns[2];
+    for (int i = 0; i < 2; i++) turns[i] = make_resident(ctx, ROWS, EDGE, a);
+    for (int i = 0; i < PRODUCTS; i++)
+        CHECK_STATUS(tess_gemm(ctx, 1, &turns[i % 2], &B, 0, &turns[(i + 1) % 2], options), TESS_OK, ctx);
+    CHECK_STATUS(tess_copy(ctx, c, turns[PRODUCTS % 2].data, sizeof c), TESS_OK, ctx);
+    int wrong = 0;
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < EDGE; j++) wrong += c[i * EDGE + (j + PRODUCTS) % EDGE] != a[i * EDGE + j];
+    CHECK(wrong == 0, "%s %s: %d of %d elements are wrong", options->kernel, options->params, wrong,
+          ROWS * EDGE);
+    tess_free(ctx, B.data), tess_free(ctx, turns[0].data), tess_free(ctx, turns[1].data);
+}
+
+/* A launch may begin while the one ahead of it still runs, whose blocks leave without waiting for each other, or for what they
+ * have written. */
+GPU_TEST(gpu_products_of_products) {
+    static const tess_options ways[] = {
+        {.kernel = "wgmma_07_fitted", .params = "BM=64,BN=128,STAGES=8,TURN=0"},
+        {.kernel = "wgmma_07_fitted", .params = "BM=64,BN=128,CM=2,STAGES=6,TURN=0"},
+        {.kernel = "wgmma_07_fitted", .params = "BM=64,BN=128,EVERY=2,CM=2,STAGES=6,TURN=0"},
+        {.kernel = "wgmma_07_fitted", .params = "BM=128,BN=256,CM=2"},
+        {.kernel = "wgmma_09_split", .params = "BM=64,BN=64,CK=4"},
+        {.kernel = "wgmma_11_halves", .params = "BM=144,BN=128,CN=2,STAGES=5"},
+    };
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) try_chain(ctx, &ways[i]);
+    tess_close(ctx);
+}
+
 /* Large enough that matrices which are not aligned are copied first, and that host memory travels in parts. */
 static void try_unaligned(tess_context *ctx, const char *kernel) {
     static const gpu_place places[2][3] = {{GPU_ON_DEVICE, GPU_ON_DEVICE, GPU_ON_DEVICE},
