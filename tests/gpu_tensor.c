@@ -143,30 +143,29 @@ static tess_matrix make_resident(tess_context *ctx, int64_t rows, int64_t cols, 
     return M;
 }
 
-static uint16_t bf16_of(int whole) {
-    float value = (float)whole;
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return (uint16_t)(bits >> 16);
-}
-
-/* B moves every column of A one further on: many products, each of the one before, move it so far, and nobody waits between. */
+/* B moves every column of A one further on: many products, each of the one before, move it so far, and nobody waits between. A card
+ * that does not have the kernel says so. */
 static void try_chain(tess_context *ctx, const tess_options *options) {
     enum { ROWS = 264, EDGE = 256, PRODUCTS = 40 };
     static uint16_t a[ROWS * EDGE], b[EDGE * EDGE], c[ROWS * EDGE];
     memset(b, 0, sizeof b);
-    for (int i = 0; i < ROWS * EDGE; i++) a[i] = bf16_of((int)rng_range(test_random(), -100, 100));
-    for (int i = 0; i < EDGE; i++) b[i * EDGE + (i + 1) % EDGE] = bf16_of(1);
+    for (int i = 0; i < ROWS * EDGE; i++)
+        a[i] = oracle_bf16_from_double((double)rng_range(test_random(), -100, 100));
+    for (int i = 0; i < EDGE; i++) b[i * EDGE + (i + 1) % EDGE] = oracle_bf16_from_double(1);
     tess_matrix B = make_resident(ctx, EDGE, EDGE, b), turns[2];
     for (int i = 0; i < 2; i++) turns[i] = make_resident(ctx, ROWS, EDGE, a);
-    for (int i = 0; i < PRODUCTS; i++)
-        CHECK_STATUS(tess_gemm(ctx, 1, &turns[i % 2], &B, 0, &turns[(i + 1) % 2], options), TESS_OK, ctx);
-    CHECK_STATUS(tess_copy(ctx, c, turns[PRODUCTS % 2].data, sizeof c), TESS_OK, ctx);
-    int wrong = 0;
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < EDGE; j++) wrong += c[i * EDGE + (j + PRODUCTS) % EDGE] != a[i * EDGE + j];
-    CHECK(wrong == 0, "%s %s: %d of %d elements are wrong", options->kernel, options->params, wrong,
-          ROWS * EDGE);
+    tess_status status = TESS_OK;
+    for (int i = 0; i < PRODUCTS && status == TESS_OK; i++)
+        status = tess_gemm(ctx, 1, &turns[i % 2], &B, 0, &turns[(i + 1) % 2], options);
+    if (status != TESS_ERROR_KERNEL || !strstr(tess_error(ctx), "sm_90 alone")) {
+        CHECK_STATUS(status, TESS_OK, ctx);
+        CHECK_STATUS(tess_copy(ctx, c, turns[PRODUCTS % 2].data, sizeof c), TESS_OK, ctx);
+        int wrong = 0;
+        for (int i = 0; i < ROWS; i++)
+            for (int j = 0; j < EDGE; j++) wrong += c[i * EDGE + (j + PRODUCTS) % EDGE] != a[i * EDGE + j];
+        CHECK(wrong == 0, "%s %s: %d of %d elements are wrong", options->kernel, options->params, wrong,
+              ROWS * EDGE);
+    }
     tess_free(ctx, B.data), tess_free(ctx, turns[0].data), tess_free(ctx, turns[1].data);
 }
 
