@@ -69,6 +69,12 @@ DEVICE int first_row(void) {
     return threadIdx.x % TEAM / 32 * WARP_ROWS;
 }
 
+/* Where rows of C begin anywhere, a piece that lies in two boxes is written with the second (CARRIES), if the kernel has room for 16
+ * bytes of each row of a box. */
+#ifndef CARRIES
+#define CARRIES 0
+#endif
+
 /* A team's part of C goes through boxes. */
 typedef struct output {
     const tma_gemm *all;
@@ -77,6 +83,7 @@ typedef struct output {
     unsigned parity;     /* of those, a bit each */
     int product;         /* of the map of C */
     unsigned held[2];    /* barriers of stages that are free once half of the boxes are (HOLDS); 0: none */
+    unsigned carried;    /* the last pieces of rows of the box before (CARRIES) */
 } output;
 
 #ifndef HOLDS
@@ -115,6 +122,13 @@ DEVICE void ask_for_old(const output *o, int number) {
 #ifndef C_STEP
 #define C_STEP(g) 1
 #endif
+/* From one row of a tile to the next, where the first row of a product is, and how many there are; a kernel whose tiles do not have
+ * neighbours says otherwise. */
+#ifndef C_LINE
+#define C_LINE(g)           (g)->ldc
+#define C_FIRST(g, product) ((product) * (g)->batch_c)
+#define C_ROWS(g, product)  (g)->m
+#endif
 
 /* What is read before any of it is written: beside turned sums of f32 registers are few. */
 enum { BATCH = TURNED_SUMS && sizeof(in_t) == 4 ? 1 : 4 };
@@ -131,13 +145,13 @@ DEVICE void copy_elements(const gemm *g, unsigned box, out_t *c, int rows, int c
             for (int i = 0; i < BATCH; i++) {
                 const out_t *slot = (const out_t *)__cvta_shared_to_generic(in_box(box, row + i, x));
                 if (row + i < rows && x < cols)
-                    batch[i] = out ? *slot : c[(row + i) * g->ldc + x * C_STEP(g)];
+                    batch[i] = out ? *slot : c[(row + i) * C_LINE(g) + x * C_STEP(g)];
             }
             UNROLL
             for (int i = 0; i < BATCH; i++) {
                 out_t *slot = (out_t *)__cvta_shared_to_generic(in_box(box, row + i, x));
                 if (row + i < rows && x < cols)
-                    *(out ? &c[(row + i) * g->ldc + x * C_STEP(g)] : slot) = batch[i];
+                    *(out ? &c[(row + i) * C_LINE(g) + x * C_STEP(g)] : slot) = batch[i];
             }
         }
     }
@@ -145,25 +159,34 @@ DEVICE void copy_elements(const gemm *g, unsigned box, out_t *c, int rows, int c
 
 #if defined(TYPE_F16) || defined(TYPE_BF16)
 /* A warp's rows of a box to C, four at a time, in pieces of 16 bytes as they lie there: eight lanes have those of a row. What a
- * row has ahead of the first whole piece and after the last is as much as one, and leaves element by element. (Elements of four
- * bytes all do: at 4095³ that took 3 % less.) */
-DEVICE void write_pieces(const gemm *g, unsigned box, out_t *c, int rows) {
+ * row has ahead of the first whole piece and after the last is as much as one, and leaves element by element; or of boxes that
+ * have a neighbour (`before`, `after`) together with its, by the lane that has no other piece. (Elements of four bytes all leave
+ * by themselves: at 4095³ that took 3 % less.) */
+DEVICE void write_pieces(const gemm *g, unsigned box, out_t *c, int rows, unsigned carried, int before,
+                         int after) {
     const int own = threadIdx.x % 8, first = first_row() + threadIdx.x % 32 / 8;
     const unsigned line = box + first * LINE;
-    out_t *to = c + first * g->ldc;
+    out_t *to = c + first * C_LINE(g);
     UNROLL
     for (int i = 0; i < WARP_ROWS; i += 4) {
         const int turn = first % 8 ^ i % 8, ahead = -(int)((unsigned long long)to / 2) & 7;
         piece low = shared_piece(line + i * LINE + (own ^ turn) * 16),
               high = shared_piece(line + i * LINE + ((own + 1) % 8 ^ turn) * 16);
+        if (CARRIES && own == 7 && ahead > 0) {
+            piece last = low;
+            low = shared_piece(carried + (first + i) * 16);
+            keep_piece(carried + (first + i) * 16, last);
+        }
         if (first + i < rows) {
             int ends = own < ahead ? 0 : 7; /* the piece that a single element is of */
             const out_t *single =
                 (const out_t *)__cvta_shared_to_generic(line + i * LINE + (ends ^ turn) * 16) + own;
-            if (own < 7 || ahead == 0) write_piece(to + ahead + own * 8, shifted(low, high, 2 * ahead));
-            if (ahead > 0) to[ends * 8 + own] = *single;
+            int number = CARRIES && own == 7 && ahead > 0 ? -1 : own;
+            if (own < 7 || ahead == 0 || (CARRIES && before))
+                write_piece(to + ahead + number * 8, shifted(low, high, 2 * ahead));
+            if (ahead > 0 && !(CARRIES && (own < ahead ? before : after))) to[ends * 8 + own] = *single;
         }
-        to += 4 * g->ldc;
+        to += 4 * C_LINE(g);
     }
 }
 #endif
@@ -172,11 +195,12 @@ DEVICE void write_pieces(const gemm *g, unsigned box, out_t *c, int rows) {
 DEVICE void copy_box(const output *o, unsigned box, int number, int out) {
     const gemm *g = &o->all->g;
     const place p = place_of_box(o, number);
-    const int rows = g->m - p.row, cols = g->n - p.col;
-    out_t *c = g->c + p.product * g->batch_c + p.row * g->ldc + p.col * C_STEP(g);
+    const int rows = C_ROWS(g, p.product) - p.row, cols = g->n - p.col;
+    out_t *c = g->c + C_FIRST(g, p.product) + p.row * C_LINE(g) + p.col * C_STEP(g);
 #if defined(TYPE_F16) || defined(TYPE_BF16)
     if (out && cols >= BOX_COLS) {
-        write_pieces(g, box, c, rows);
+        write_pieces(g, box, c, rows, o->carried, number % STRIP > 0,
+                     number % STRIP < STRIP - 1 && cols >= 2 * BOX_COLS);
         return;
     }
 #endif
@@ -295,8 +319,8 @@ DEVICE void write_rest(const output *o, int strip, const acc_t *sums, outcome ho
     for (int i = 0; i < REST / 2; i++) {
         int row = first + i / 4 * 8 + i % 2,
             col = o->at.col + 64 * strip + TURNED_COLUMN(lane / 4 + i / 2 % 2 * 8);
-        out_t *to = g->c + o->at.product * g->batch_c + row * g->ldc + col * C_STEP(g);
-        if (row >= g->m || col >= g->n) continue;
+        out_t *to = g->c + C_FIRST(g, o->at.product) + row * C_LINE(g) + col * C_STEP(g);
+        if (row >= C_ROWS(g, o->at.product) || col >= g->n) continue;
         pair one = two_of(result_of(g, sums[i], to, how), 0);
         *to = *(const out_t *)&one;
     }
@@ -309,8 +333,8 @@ DEVICE void write_rest(const output *o, int strip, const acc_t *sums, outcome ho
     UNROLL
     for (int i = 0; i < REST / 2; i += 2) {
         int row = first + i / 2 % 2 * 8, col = o->at.col + STRIP * BOX_COLS + i / 4 * 8 + lane % 4 * 2;
-        out_t *to = g->c + o->at.product * g->batch_c + row * g->ldc + col * step;
-        if (row >= g->m || col >= g->n) continue;
+        out_t *to = g->c + C_FIRST(g, o->at.product) + row * C_LINE(g) + col * step;
+        if (row >= C_ROWS(g, o->at.product) || col >= g->n) continue;
         const int both = STORE || col + 1 < g->n;
         pair two =
             two_of(result_of(g, sums[i], to, how), both ? result_of(g, sums[i + 1], to + step, how) : 0);

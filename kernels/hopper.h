@@ -35,6 +35,12 @@ DEVICE piece shared_piece(unsigned address) {
     return p;
 }
 
+DEVICE void keep_piece(unsigned address, piece p) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(p.at[0]), "r"(p.at[1]),
+                 "r"(p.at[2]), "r"(p.at[3])
+                 : "memory");
+}
+
 /* Four sums that are written to another block of the cluster, and counted by a barrier there. They are not to be taken for
  * words: what turns sums into those, wgmma would wait for. */
 #if defined(TYPE_I8_I32)

@@ -129,6 +129,17 @@ int launch_is_aligned(const problem *run, const operands *data, int vec) {
            (uintptr_t)data->c % bytes == 0;
 }
 
+static int rim_of(int64_t length, int64_t whole) {
+    int64_t beyond = length % whole;
+    return length > whole && beyond <= MOST_RIM ? (int)beyond : 0;
+}
+
+launch_rim launch_rim_of(const problem *run) {
+    launch_rim rim = {0, 0, NULL, 0};
+    if (run->batch.count == 1) rim.rows = rim_of(run->m, LACED_ROWS), rim.cols = rim_of(run->n, LACED_COLS);
+    return rim;
+}
+
 /* ---- Walks ---- */
 
 static int64_t at_most(int64_t value, int64_t most) {
@@ -213,6 +224,7 @@ int launch_next(launch_walk *walk, launch_gemm *args, unsigned grid[3]) {
 int64_t launch_blocks(const kernel_row *kernel, const launch_shape *shape, int64_t at_once, int64_t tiles) {
     int64_t cluster = shape->cluster, most = at_once < cluster ? cluster : at_once / cluster * cluster;
     if (!kernel->persistent) return tiles;
+    if (kernel->laces) return most;
     int64_t blocks = tiles * (cluster / (shape->cluster_rows * shape->cluster_cols));
     if (blocks <= most || kernel->splits) return at_most(blocks, most);
     int64_t rounds = launch_pieces(blocks, most);

@@ -53,6 +53,17 @@ typedef struct launch_moves {
     launch_move of[2];
 } launch_moves;
 
+/* Of a kernel whose tiles have rows of C that lie LACES apart (laces): whole tiles of all classes of rows, or columns. What is left
+ * of C beyond those, if it is no more than 8, is its rim, which tiles at the edge compute beside their own; only a product by
+ * itself has one. The rows of A for that are a copy. */
+enum { LACES = 8, LACED_ROWS = LACES * 128, LACED_COLS = 256, MOST_RIM = 8 };
+typedef struct launch_rim {
+    int rows, cols;
+    const void *a;
+    int64_t a_row;
+} launch_rim;
+launch_rim launch_rim_of(const problem *run);
+
 /* Whether rows of A, B and C begin at multiples of `vec` elements, and have whole vectors: what VEC > 1 needs. With
  * data: base addresses too (NULL data: sizes and strides only). */
 int launch_is_aligned(const problem *run, const operands *data, int vec);
@@ -81,8 +92,8 @@ int64_t launch_tiles(const launch_shape *shape, const problem *run);
 
 /* How many blocks do that many tiles: one each, or of a persistent kernel whole clusters, and no more than the
  * `at_once` that run at the same time; nor more than as many rounds of tiles take, since the others' clock is higher without
- * those that would be done a tile early. (f32 from parts cuts the tiles of its last round, and has work for all.) And the
- * grid of those, from that with a block for each tile. */
+ * those that would be done a tile early. (f32 from parts cuts the tiles of its last round, and has work for all; so has a
+ * kernel with a rim to compute.) And the grid of those, from that with a block for each tile. */
 int64_t launch_blocks(const kernel_row *kernel, const launch_shape *shape, int64_t at_once, int64_t tiles);
 void launch_fit_grid(const kernel_row *kernel, const launch_shape *shape, int64_t at_once, unsigned grid[3]);
 

@@ -242,7 +242,30 @@ static operand_places places_of(const problem *what, const operands *data, int s
 }
 
 static move_kind kind_of(const route *way, const route_part *part) {
-    return way->rounded ? MOVE_ROUNDED : part->realigned ? MOVE_ALIGNED : MOVE_TURNED;
+    if (way->rounded) return MOVE_ROUNDED;
+    return part->anywhere ? MOVE_BITS : part->realigned ? MOVE_ALIGNED : MOVE_TURNED;
+}
+
+/* What is copied ahead of a product; two moves may share a launch. */
+typedef struct moving_list {
+    moving of[3];
+    int count;
+} moving_list;
+
+static tess_status move_all(const product_target *target, const moving_list *list, sentence *why) {
+    int done = list->count < 2 ? 0 : 2;
+    if (done) TRY(moves_run_two(target, list->of[0], list->of[1], why));
+    for (; done < list->count; done++) TRY(moves_run(target, list->of[done], why));
+    return TESS_OK;
+}
+
+/* The rows of A for the rim. */
+static moving move_of_rim(const product_target *target, const route *way, placed a, char *workspace) {
+    const problem *p = &way->run;
+    placed to = {workspace + way->rim_at, p->in, way->rim.a_row, 1, 0};
+    move_kind kind = way->rounded ? MOVE_ROUNDED : a.col == 1 ? MOVE_ALIGNED : MOVE_TURNED;
+    a.data += (p->m - way->rim.rows) * a.row * numeric_size(a.type);
+    return moves_of(target, a, to, way->rim.rows, p->k, 1, kind);
 }
 
 /* Copies what the route says to the workspace; `run` then points there. C is copied only if it will be read.
@@ -254,12 +277,13 @@ static tess_status copy_in(const product_target *target, const route *way, const
     placed a = {workspace + way->a.at, p->in, p->a_row, p->a_col, p->batch.stride_a};
     placed b = {workspace + way->b.at, p->in, p->b_row, p->b_col, p->batch.stride_b};
     placed c = {workspace + way->c.at, p->out, p->c_row, p->c_col, p->batch.stride_c};
-    moving of_a = moves_of(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a)),
-           of_b = moves_of(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b));
-    if (way->a.copied && way->b.copied)
-        TRY(moves_run_two(target, of_a, of_b, why));
-    else if (way->a.copied || way->b.copied)
-        TRY(moves_run(target, way->a.copied ? of_a : of_b, why));
+    moving_list list = {.count = 0};
+    if (way->a.copied)
+        list.of[list.count++] = moves_of(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a));
+    if (way->b.copied)
+        list.of[list.count++] = moves_of(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b));
+    if (way->rim.rows) list.of[list.count++] = move_of_rim(target, way, from->a, workspace);
+    TRY(move_all(target, &list, why));
     if (way->a.copied) run->a = a.data;
     if (way->b.copied) run->b = b.data;
     if (way->c.copied) {
@@ -430,6 +454,8 @@ static tess_status run_kernel(const product_target *target, const plan *decided,
     if (decided->share > 0) return run_in_shares(target, decided, way, data, workspace, why);
     whole.run = product_first(decided, way);
     TRY(describe_launch(decided->kernel, decided->params, &whole, data, params, &launch, why));
+    launch.rim = way->rim;
+    if (way->rim.rows) launch.rim.a = workspace + way->rim_at;
     return multiply(target, &launch, &whole.run, data, workspace, why);
 }
 

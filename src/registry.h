@@ -36,7 +36,10 @@ typedef struct kernel_row {
      * and of those so many that have the same tile; NULL: one of each. */
     const char *cluster;
     int persistent; /* the grid is no more blocks than run at once; they walk over tiles and products */
-    int dependent;  /* may start while the launch ahead of it runs: it waits itself (griddepcontrol) */
+    /* A tile has every so manieth row of C, whose lines of A begin alike: A is taken wherever its rows begin, and the rim of C
+     * (launch.h) by tiles at the edge; A and B in rows. */
+    int laces;
+    int dependent; /* may start while the launch ahead of it runs: it waits itself (griddepcontrol) */
 
     const kernel_source *source; /* what its file says; NULL: it has none (cpu, peers) */
     const char *path;            /* of a kernel that is no part of the library: its file */

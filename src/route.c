@@ -27,6 +27,8 @@ enum { NARROW = 64, WORTH_TURNING = 2048 };
 
 /* Kernels count steps of k in 32 bits, and go up to a tile beyond its end. */
 enum { MOST_K = 1 << 30 };
+/* And one whose tiles have rows apart has a rim in one launch alone. */
+enum { MOST_LACED = 1 << 22 };
 
 problem route_transposed(const problem *what) {
     problem t = *what;
@@ -73,18 +75,29 @@ static int has_lines_of(const view *v, int by_columns, int64_t count, int64_t ve
     return (lines == 1 || distance % vec == 0) && (count == 1 || *v->batch % vec == 0);
 }
 
-/* Makes room for a dense copy, and gives the view its strides. */
-static void reserve(route *r, route_part *part, const view *v) {
+static int64_t whole_units(int64_t length, int64_t unit) {
+    return (length + unit - 1) / unit * unit;
+}
+
+/* The distance of a copy's lines. */
+static int64_t distance_of(int64_t length, int64_t size) {
+    return whole_units(length, (length * size < CACHE_LINE ? WIDEST : CACHE_LINE) / size);
+}
+
+/* Makes room for a dense copy, and gives the view its strides. Its lines begin at multiples of 16 bytes, and so many elements later
+ * from line to line. */
+static void reserve(route *r, route_part *part, const view *v, int64_t later) {
     int64_t lines = part->by_columns ? v->cols : v->rows, length = part->by_columns ? v->rows : v->cols;
-    int64_t unit = (length * v->size < CACHE_LINE ? WIDEST : CACHE_LINE) / v->size;
-    int64_t distance = (length + unit - 1) / unit * unit;
+    int64_t distance = distance_of(length, v->size) + later;
     int64_t copies = *v->batch == 0 ? 1 : r->run.batch.count;
+    if (later) lines = whole_units(lines, WIDEST / v->size);
     *v->row = part->by_columns ? 1 : distance;
     *v->col = part->by_columns ? distance : 1;
     *v->batch = *v->batch == 0 ? 0 : lines * distance;
     part->copied = 1;
+    part->anywhere = later > 0;
     part->at = r->workspace;
-    r->workspace += (lines * distance * v->size * copies + 255) / 256 * 256;
+    r->workspace += whole_units(lines * distance * v->size * copies, 256);
 }
 
 /* Whether TMA can move it: lines ahead of one another, at multiples of so many bytes. */
@@ -135,7 +148,7 @@ static int is_aligned(const problem *run, const view *v, int by_columns, const k
 }
 
 int route_takes_columns(const kernel_row *kernel) {
-    return kernel->tensor || kernel->products;
+    return (kernel->tensor && !kernel->laces) || kernel->products;
 }
 
 /* Whether it must lie along k for a kernel of tensor cores: in rows of A, in columns of B. */
@@ -155,7 +168,22 @@ static void settle_input(route *r, route_part *part, view v, int is_b, const ker
     int fits = part->by_columns ? lies_in_columns(&v) : lies_in_rows(&v);
     int aligned = is_aligned(&r->run, &v, part->by_columns, kernel, params, data);
     part->realigned = fits && !aligned;
-    if (r->rounded || !fits || !aligned) reserve(r, part, &v);
+    if (r->rounded || !fits || !aligned) reserve(r, part, &v, 0);
+}
+
+/* A of a kernel that takes its rows apart: any distance will do. */
+static void settle_laced(route *r, view v, const void *data) {
+    int64_t unit = WIDEST / v.size, later = *v.row % unit;
+    int ahead = lies_in_rows(&v) && (v.rows == 1 || *v.row >= v.cols),
+        products = r->run.batch.count == 1 || (*v.batch >= 0 && *v.batch % unit == 0);
+    if (!ahead || v.rows == 1 || r->rounded) later = 0;
+    if (r->rounded || !ahead || !products || (uintptr_t)data % WIDEST != 0) reserve(r, &r->a, &v, later);
+    if (v.rows == 1) *v.row = 0;
+    r->rim = launch_rim_of(&r->run);
+    if (r->rim.rows == 0) return;
+    r->rim.a_row = distance_of(v.cols, v.size);
+    r->rim_at = r->workspace;
+    r->workspace += whole_units(r->rim.rows * r->rim.a_row * v.size, 256);
 }
 
 tess_type route_input(const problem *what, const kernel_row *kernel) {
@@ -193,11 +221,18 @@ tess_status route_of(const problem *what, const kernel_row *kernel, const int64_
         out->workspace = slices_workspace(run, NULL, 1);
         return TESS_OK;
     }
+    if (kernel->laces && (run->m > MOST_LACED || run->n > MOST_LACED))
+        return status_fail(why, TESS_ERROR_KERNEL,
+                           "C is %" PRId64 "×%" PRId64 "; %s takes at most %d rows and columns", run->m,
+                           run->n, kernel->info.name, MOST_LACED);
     const void *a = data ? data->a : NULL, *b = data ? data->b : NULL;
-    settle_input(out, &out->a, view_a(run), 0, kernel, params, out->swapped ? b : a);
+    if (kernel->laces)
+        settle_laced(out, view_a(run), out->swapped ? b : a);
+    else
+        settle_input(out, &out->a, view_a(run), 0, kernel, params, out->swapped ? b : a);
     settle_input(out, &out->b, view_b(run), 1, kernel, params, out->swapped ? a : b);
     c = view_c(run);
-    if (!lies_in_rows(&c)) reserve(out, &out->c, &c);
+    if (!lies_in_rows(&c)) reserve(out, &out->c, &c, 0);
     return TESS_OK;
 }
 
@@ -283,6 +318,17 @@ static void describe_inputs(const route *r, words *w) {
     }
 }
 
+/* The rows of A for the rim, as the caller sees them. */
+static void describe_rim(const route *r, words *w) {
+    const char *of = r->swapped ? "column" : "row", *matrix = r->swapped ? "B" : "A",
+               *also = r->b.copied ? ", too" : " first";
+    if (r->a.copied || r->rim.rows == 0) return;
+    if (r->rim.rows == 1)
+        add(w, "the last %s of %s is copied%s", of, matrix, also);
+    else
+        add(w, "the last %d %ss of %s are copied%s", r->rim.rows, of, matrix, also);
+}
+
 /* Data and memory decide, so that all ways are named. */
 static void describe_split(const route *r, const kernel_row *kernel, words *w) {
     add(w,
@@ -300,6 +346,7 @@ void route_describe(const route *r, const kernel_row *kernel, int64_t vec, char 
     if (kernel->splits) describe_split(r, kernel, &w);
     describe_inputs(r, &w);
     if (r->c.copied) add(&w, "C is copied to rows and back");
+    describe_rim(r, &w);
     if (kernel->tensor && r->run.in == TESS_F32 && !r->rounded) add(&w, "f32 is multiplied as TF32");
     if (vec > 0 && bytes < WIDEST)
         add(&w, "rows are not %d-byte aligned: copies of %" PRId64 " byte%s", WIDEST, bytes,

@@ -11,17 +11,21 @@
  *   - for a kernel whose tiles TMA moves, A and B must begin at multiples of 16 bytes, and so must their lines: they are
  *     copied where they do not, whatever their size; and large ones also for lines at multiples of 128 bytes, and narrow
  *     ones to lie along a long k. TMA rounds to TF32 by itself
+ *   - a kernel that takes rows of A apart (laces) takes A wherever rows begin, if the first does so at a multiple of 16 bytes;
+ *     else the copy's rows begin as A's would then: the order of additions depends on that, and not on addresses
  * The vector kernel takes any strides, and so do kernels that split f32 (split.h): their workspace is for the parts. */
 #ifndef ROUTE_H
 #define ROUTE_H
 
 #include "device.h"
+#include "launch.h"
 
 /* One matrix as the kernel sees it. */
 typedef struct route_part {
     int copied;     /* to the workspace, `at` bytes after its beginning */
     int by_columns; /* neighbours in a column are next to each other, not those in a row */
     int realigned;  /* it lay so before it was copied, but not aligned */
+    int anywhere;   /* lines of the copy begin at any elements, as they did before */
     int64_t at;
 } route_part;
 
@@ -30,6 +34,9 @@ typedef struct route {
     int swapped; /* run's A is the product's B transposed, and the other way round */
     int rounded; /* A and B are f32 and lose bits as they are copied: they become bf16, or TF32, f32 of 11 bits */
     route_part a, b, c;
+    launch_rim
+        rim; /* of a kernel with laces, whose rows of A are copied `rim_at` bytes after the workspace's beginning */
+    int64_t rim_at;
     int64_t workspace; /* bytes */
 } route;
 

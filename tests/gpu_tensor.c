@@ -105,33 +105,46 @@ GPU_TEST(gpu_wgmma_addresses_off_by_some) {
     try_addresses_of("wgmma_");
 }
 
-/* Rows taken apart (EVERY), whose k begins earlier for every second one: whether A begins with a sector, within one, or is copied
- * since it begins anywhere. */
-GPU_TEST(gpu_bits_do_not_depend_on_addresses) {
-    const tess_options options = {.kernel = "wgmma_07_fitted",
-                                  .params = "BM=64,BN=128,STAGES=6,TURN=0,EVERY=2"};
-    const problem_spec spec = {.types = type_pairs[3], /* f16:f32 */
-                               .m = 264,
-                               .n = 136,
-                               .k = 1000,
-                               .alpha = 1,
-                               .store_a = STORE_ROW,
-                               .store_b = STORE_ROW,
-                               .data = DATA_RANDOM};
-    tess_context *ctx = gpu_open();
+/* However far the matrices begin from an aligned address. */
+static void try_bits(tess_context *ctx, const problem_spec *spec, const tess_options *options) {
     problem p;
-    if (!ctx) return;
-    problem_make(&p, &spec, test_random());
+    problem_make(&p, spec, test_random());
     unsigned char *first = test_alloc(p.C.bytes);
     for (int64_t off = 0; off <= 16; off = off ? 2 * off : 1) {
         problem_reset(&p);
-        run_shifted(ctx, &p, &options, off);
+        run_shifted(ctx, &p, options, off);
         if (off == 0) memcpy(first, p.C.block, p.C.bytes);
-        CHECK(memcmp(first, p.C.block, p.C.bytes) == 0, "bits differ %lld elements further on",
-              (long long)off);
+        CHECK(memcmp(first, p.C.block, p.C.bytes) == 0, "%s: bits differ %lld elements further on",
+              options->kernel, (long long)off);
     }
     free(first);
     problem_free(&p);
+}
+
+/* Rows taken apart, whose k begins earlier for some: whether A begins with a sector, within one, or is copied since it begins
+ * anywhere. */
+GPU_TEST(gpu_bits_do_not_depend_on_addresses) {
+    static const struct {
+        tess_options options;
+        int64_t m, n, k;
+    } cases[] = {
+        {{.kernel = "wgmma_07_fitted", .params = "BM=64,BN=128,STAGES=6,TURN=0,EVERY=2"}, 264, 136, 1000},
+        {{.kernel = "wgmma_12_apart"}, 1027, 261, 203},
+        {{.kernel = "wgmma_12_apart"}, 300, 136, 156},
+    };
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const problem_spec spec = {.types = type_pairs[3], /* f16:f32 */
+                                   .m = cases[i].m,
+                                   .n = cases[i].n,
+                                   .k = cases[i].k,
+                                   .alpha = 1,
+                                   .store_a = STORE_ROW,
+                                   .store_b = STORE_ROW,
+                                   .data = DATA_RANDOM};
+        try_bits(ctx, &spec, &cases[i].options);
+    }
     tess_close(ctx);
 }
 
@@ -179,6 +192,7 @@ GPU_TEST(gpu_products_of_products) {
         {.kernel = "wgmma_07_fitted", .params = "BM=128,BN=256,CM=2"},
         {.kernel = "wgmma_09_split", .params = "BM=64,BN=64,CK=4"},
         {.kernel = "wgmma_11_halves", .params = "BM=144,BN=128,CN=2,STAGES=5"},
+        {.kernel = "wgmma_12_apart"},
     };
     tess_context *ctx = gpu_open();
     if (!ctx) return;

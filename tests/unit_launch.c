@@ -46,31 +46,51 @@ TEST(launch_shapes_are_those_of_their_type) {
 /* Of whole clusters, which begin at a row or column of their own; no more blocks than run at once, nor than the rounds take. */
 TEST(launch_grids_of_clusters) {
     static const struct {
-        int persistent, splits;
+        int persistent, splits, laces;
         int cluster[3]; /* rows, columns, shares */
         int64_t at_once;
         unsigned grid[3], want[3];
-    } cases[] = {{0, 0, {1, 1, 1}, 0, {3, 2, 5}, {3, 2, 5}},
-                 {1, 0, {1, 1, 1}, 132, {3, 2, 5}, {30, 1, 1}},
-                 {1, 0, {1, 1, 1}, 132, {3, 9, 5}, {68, 1, 1}},
-                 {1, 0, {2, 1, 1}, 133, {3, 9, 5}, {76, 1, 1}},
-                 {1, 0, {2, 1, 1}, 132, {3, 5, 1}, {18, 1, 1}},
-                 {1, 0, {1, 2, 1}, 132, {3, 5, 1}, {20, 1, 1}},
-                 {1, 0, {1, 1, 2}, 132, {3, 5, 1}, {30, 1, 1}},
-                 {1, 0, {2, 1, 1}, 132, {7, 19, 2}, {94, 1, 1}},
-                 {1, 1, {1, 1, 1}, 132, {3, 9, 5}, {132, 1, 1}},
-                 {1, 1, {2, 1, 1}, 132, {3, 5, 1}, {18, 1, 1}},
-                 {1, 0, {4, 1, 1}, 3, {9, 9, 1}, {4, 1, 1}},
-                 {1, 0, {1, 1, 1}, 132, {1 << 20, 65535, 65535}, {132, 1, 1}}};
+    } cases[] = {{0, 0, 0, {1, 1, 1}, 0, {3, 2, 5}, {3, 2, 5}},
+                 {1, 0, 0, {1, 1, 1}, 132, {3, 2, 5}, {30, 1, 1}},
+                 {1, 0, 0, {1, 1, 1}, 132, {3, 9, 5}, {68, 1, 1}},
+                 {1, 0, 0, {2, 1, 1}, 133, {3, 9, 5}, {76, 1, 1}},
+                 {1, 0, 0, {2, 1, 1}, 132, {3, 5, 1}, {18, 1, 1}},
+                 {1, 0, 0, {1, 2, 1}, 132, {3, 5, 1}, {20, 1, 1}},
+                 {1, 0, 0, {1, 1, 2}, 132, {3, 5, 1}, {30, 1, 1}},
+                 {1, 0, 0, {2, 1, 1}, 132, {7, 19, 2}, {94, 1, 1}},
+                 {1, 1, 0, {1, 1, 1}, 132, {3, 9, 5}, {132, 1, 1}},
+                 {1, 1, 0, {2, 1, 1}, 132, {3, 5, 1}, {18, 1, 1}},
+                 {1, 0, 0, {4, 1, 1}, 3, {9, 9, 1}, {4, 1, 1}},
+                 {1, 0, 0, {1, 1, 1}, 132, {1 << 20, 65535, 65535}, {132, 1, 1}},
+                 {1, 0, 8, {1, 1, 1}, 132, {3, 9, 5}, {132, 1, 1}},
+                 {1, 0, 8, {1, 1, 1}, 132, {1, 1, 1}, {132, 1, 1}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned grid[3];
         memcpy(grid, cases[i].grid, sizeof grid);
         const int *c = cases[i].cluster;
-        const kernel_row row = {.persistent = cases[i].persistent, .splits = cases[i].splits};
+        const kernel_row row = {.persistent = cases[i].persistent,
+                                .splits = cases[i].splits,
+                                .laces = cases[i].laces};
         const launch_shape of = {.cluster = c[0] * c[1] * c[2], .cluster_rows = c[0], .cluster_cols = c[1]};
         launch_fit_grid(&row, &of, cases[i].at_once, grid);
         CHECK(memcmp(grid, cases[i].want, sizeof grid) == 0, "case %zu: grid %u, %u, %u", i, grid[0], grid[1],
               grid[2]);
+    }
+}
+
+/* What whole tiles leave of C, if it is little, and one product. */
+TEST(launch_rims) {
+    static const struct {
+        int64_t m, n, count;
+        int rows, cols;
+    } cases[] = {{4096, 4096, 1, 0, 0}, {4097, 4097, 1, 1, 1}, {4104, 4104, 1, 8, 8}, {4105, 4105, 1, 0, 0},
+                 {1025, 257, 1, 1, 1},  {1024, 256, 1, 0, 0},  {8, 8, 1, 0, 0},       {1, 257, 1, 0, 1},
+                 {1152, 264, 1, 0, 8},  {4097, 4097, 2, 0, 0}, {2056, 5000, 1, 8, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const problem what = {.m = cases[i].m, .n = cases[i].n, .k = 7, .batch.count = cases[i].count};
+        launch_rim rim = launch_rim_of(&what);
+        CHECK(rim.rows == cases[i].rows && rim.cols == cases[i].cols, "case %zu: %d rows, %d columns", i,
+              rim.rows, rim.cols);
     }
 }
 

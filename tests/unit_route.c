@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "../src/numeric.h"
-#include "../src/product.h"
+#include "unit_route.h"
 
 #define ORDER_PARAMS                                                \
     "#ifndef AT\n#define AT 0 /* 1: A lies in columns */\n#endif\n" \
     "#ifndef BT\n#define BT 0 /* 1: B lies in columns */\n#endif\n"
 
-/* A row like those of the ladder, with the parameters that routes set. */
-static const kernel_row *tensor_row(int k_major) {
+const kernel_row *layout_tensor_row(int k_major) {
     static kernel_source source;
     static kernel_row rows[2];
     static const char text[] = "/* test_01_tensor: for tensor cores */\n" ORDER_PARAMS
@@ -32,8 +31,7 @@ static const kernel_row *tensor_row(int k_major) {
     return &rows[k_major];
 }
 
-/* A row like those whose tiles TMA moves. */
-static const kernel_row *tma_row(void) {
+const kernel_row *layout_tma_row(void) {
     static kernel_source source;
     static kernel_row row;
     static const char text[] = "/* test_02_tma: by TMA */\n" ORDER_PARAMS
@@ -41,21 +39,12 @@ static const kernel_row *tma_row(void) {
                                "#ifndef CM\n#define CM 1 /* blocks of a cluster */\n#endif\n";
     sentence why = {""};
     CHECK(kernel_source_parse("test_02_tma.cu", text, &source, &why) == TESS_OK, "%s", why.text);
-    row = *tensor_row(1);
+    row = *layout_tensor_row(1);
     row.info.name = "test_02_tma", row.info.params = source.params;
     row.architecture = 90, row.source = &source;
     row.box = "128, 32 + 32*BT, 16", row.cluster = "CM, 1, 1";
     return &row;
 }
-
-enum order { ROWS, COLUMNS, NEITHER, ORDERS };
-
-typedef struct layout {
-    tess_type in, out;
-    int64_t m, n, k, pad, count;
-    enum order a, b, c;
-    tess_compute compute;
-} layout;
 
 /* The strides of a rows×cols matrix, and the distance of those of a batch. */
 static int64_t lay(enum order order, int64_t rows, int64_t cols, int64_t pad, int64_t *row, int64_t *col) {
@@ -74,13 +63,13 @@ static problem problem_of(const layout *l) {
     return p;
 }
 
-static plan plan_of(const layout *l, const kernel_row *row) {
+plan layout_plan(const layout *l, const kernel_row *row) {
     plan decided = {.what = problem_of(l), .kernel = row};
     for (int i = 0; i < REGISTRY_PARAMS; i++) decided.params[i] = REGISTRY_UNSET;
     return decided;
 }
 
-static const char *text_of(const layout *l) {
+const char *layout_text(const layout *l) {
     static char text[160];
     static const char *const orders[ORDERS] = {"rows", "columns", "neither"};
     snprintf(text, sizeof text, "%s %lldx%lldx%lld pad %lld batch %lld, A %s, B %s, C %s, compute %d",
@@ -93,7 +82,7 @@ static const char *text_of(const layout *l) {
 
 /* What the kernel gets lies as AT or BT says. */
 static void check_order(const layout *l, const route_part *part, int64_t row, int64_t col) {
-    CHECK((part->by_columns ? row : col) == 1, "%s: strides %lld and %lld, by columns: %d", text_of(l),
+    CHECK((part->by_columns ? row : col) == 1, "%s: strides %lld and %lld, by columns: %d", layout_text(l),
           (long long)row, (long long)col, part->by_columns);
 }
 
@@ -103,7 +92,7 @@ static enum order turned(enum order order) {
 }
 
 static void check_layout(const layout *l, const kernel_row *row) {
-    plan decided = plan_of(l, row);
+    plan decided = layout_plan(l, row);
     route way;
     sentence why = {""};
     int swapped = l->c == COLUMNS, along_k = row->k_major && tess_type_size(l->in) != 2;
@@ -111,17 +100,18 @@ static void check_layout(const layout *l, const kernel_row *row) {
     enum order a = swapped ? turned(l->b) : l->a, b = swapped ? turned(l->a) : l->b,
                of_b = row->b_rows ? ROWS : COLUMNS;
     if (!CHECK(route_of(&decided.what, row, decided.params, NULL, &way, &why) == TESS_OK, "%s: %s",
-               text_of(l), why.text))
+               layout_text(l), why.text))
         return;
-    CHECK(way.swapped == swapped, "%s: swapped is %d", text_of(l), way.swapped);
-    CHECK(way.c.copied == (l->c == NEITHER) && way.run.c_col == 1, "%s: C copied: %d", text_of(l),
+    CHECK(way.swapped == swapped, "%s: swapped is %d", layout_text(l), way.swapped);
+    CHECK(way.c.copied == (l->c == NEITHER) && way.run.c_col == 1, "%s: C copied: %d", layout_text(l),
           way.c.copied);
-    CHECK(way.a.copied == (rounded || (along_k ? a != ROWS : a == NEITHER)), "%s: A copied: %d", text_of(l),
-          way.a.copied);
-    CHECK(way.b.copied == (rounded || (along_k ? b != of_b : b == NEITHER)), "%s: B copied: %d", text_of(l),
-          way.b.copied);
-    CHECK(way.a.by_columns == (!along_k && a == COLUMNS), "%s: AT: %d", text_of(l), way.a.by_columns);
-    CHECK(way.b.by_columns == ((along_k ? of_b : b) == COLUMNS), "%s: BT: %d", text_of(l), way.b.by_columns);
+    CHECK(way.a.copied == (rounded || (along_k ? a != ROWS : a == NEITHER)), "%s: A copied: %d",
+          layout_text(l), way.a.copied);
+    CHECK(way.b.copied == (rounded || (along_k ? b != of_b : b == NEITHER)), "%s: B copied: %d",
+          layout_text(l), way.b.copied);
+    CHECK(way.a.by_columns == (!along_k && a == COLUMNS), "%s: AT: %d", layout_text(l), way.a.by_columns);
+    CHECK(way.b.by_columns == ((along_k ? of_b : b) == COLUMNS), "%s: BT: %d", layout_text(l),
+          way.b.by_columns);
     check_order(l, &way.a, way.run.a_row, way.run.a_col);
     check_order(l, &way.b, way.run.b_row, way.run.b_col);
 }
@@ -146,9 +136,9 @@ TEST(route_every_layout_of_tensor_kernels) {
                             (enum order)(i / ORDERS / ORDERS),
                             TESS_COMPUTE_DEFAULT};
                 if (l.in == TESS_F32) l.compute = TESS_COMPUTE_TF32;
-                check_layout(&l, tensor_row(k_major));
-                check_layout(&l, tma_row());
-                kernel_row rows_of_b = *tma_row();
+                check_layout(&l, layout_tensor_row(k_major));
+                check_layout(&l, layout_tma_row());
+                kernel_row rows_of_b = *layout_tma_row();
                 rows_of_b.b_rows = 1;
                 check_layout(&l, &rows_of_b);
             }
@@ -159,8 +149,8 @@ TEST(route_copies_do_not_overlap) {
     for (int batch = 1; batch <= 3; batch += 2) {
         layout l = {TESS_I8, TESS_I32, 37, 29, 43, 3, batch, COLUMNS, ROWS, NEITHER, TESS_COMPUTE_DEFAULT};
         problem what = problem_of(&l);
-        const kernel_row *row = tensor_row(1);
-        plan decided = plan_of(&l, row);
+        const kernel_row *row = layout_tensor_row(1);
+        plan decided = layout_plan(&l, row);
         route way;
         sentence why = {""};
         if (!CHECK(route_of(&what, row, decided.params, NULL, &way, &why) == TESS_OK, "%s", why.text)) return;
@@ -183,7 +173,7 @@ TEST(route_copies_do_not_overlap) {
 TEST(route_copies_of_long_lines) {
     for (int64_t k = 60; k <= 70; k++) {
         layout l = {TESS_F16, TESS_F16, 3, 5, k, 1, 1, NEITHER, ROWS, ROWS, TESS_COMPUTE_DEFAULT};
-        plan decided = plan_of(&l, tensor_row(1));
+        plan decided = layout_plan(&l, layout_tensor_row(1));
         route way;
         sentence why;
         CHECK(route_of(&decided.what, decided.kernel, decided.params, NULL, &way, &why) == TESS_OK, "%s",
@@ -195,9 +185,8 @@ TEST(route_copies_of_long_lines) {
 
 /* ---- Alignment ---- */
 
-/* Whether every line of a matrix of the batch begins at a multiple of `bytes`. */
-static int begins_at_multiples(uintptr_t base, int64_t lines, int64_t distance, int64_t count, int64_t batch,
-                               int64_t size, int64_t bytes) {
+int layout_begins_at(uintptr_t base, int64_t lines, int64_t distance, int64_t count, int64_t batch,
+                     int64_t size, int64_t bytes) {
     for (int64_t p = 0; p < count; p++)
         for (int64_t i = 0; i < lines; i++)
             if (((int64_t)base + (p * batch + i * distance) * size) % bytes != 0) return 0;
@@ -207,12 +196,12 @@ static int begins_at_multiples(uintptr_t base, int64_t lines, int64_t distance, 
 static int allows(const route *way, const operands *data, int64_t vec) {
     const problem *p = &way->run;
     int64_t size = numeric_size(p->in);
-    return begins_at_multiples((uintptr_t)data->a, way->a.by_columns ? p->k : p->m,
-                               way->a.by_columns ? p->a_col : p->a_row, p->batch.count, p->batch.stride_a,
-                               size, vec * size) &&
-           begins_at_multiples((uintptr_t)data->b, way->b.by_columns ? p->n : p->k,
-                               way->b.by_columns ? p->b_col : p->b_row, p->batch.count, p->batch.stride_b,
-                               size, vec * size);
+    return layout_begins_at((uintptr_t)data->a, way->a.by_columns ? p->k : p->m,
+                            way->a.by_columns ? p->a_col : p->a_row, p->batch.count, p->batch.stride_a, size,
+                            vec * size) &&
+           layout_begins_at((uintptr_t)data->b, way->b.by_columns ? p->n : p->k,
+                            way->b.by_columns ? p->b_col : p->b_row, p->batch.count, p->batch.stride_b, size,
+                            vec * size);
 }
 
 /* The widest copies that every line allows, of 16, 8 or 4 bytes or one element, found the long way. */
@@ -235,7 +224,7 @@ TEST(route_widest_copies) {
                     type[0] == TESS_F32 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
         int64_t to = (int64_t)1 << rng_range(rng, 0, 4), off = (int64_t)1 << rng_range(rng, 0, 5),
                 longest = l.k > 5 ? l.k : 5;
-        plan decided = plan_of(&l, tensor_row(0));
+        plan decided = layout_plan(&l, layout_tensor_row(0));
         problem *p = &decided.what;
         *(l.a == ROWS ? &p->a_row : &p->a_col) = (longest + to - 1) / to * to;
         *(l.b == ROWS ? &p->b_row : &p->b_col) = (longest + to - 1) / to * to;
@@ -251,9 +240,9 @@ TEST(route_widest_copies) {
         while (want > 1 && (want * size < 4 || !allows(&way, &data, want)))
             want = want * size > 4 ? want / 2 : 1;
         int got = route_widest(&way, &data);
-        CHECK(got == want, "%s: off by %lld elements, lines of %lld: %d elements, not %lld", text_of(&l),
+        CHECK(got == want, "%s: off by %lld elements, lines of %lld: %d elements, not %lld", layout_text(&l),
               (long long)off, (long long)to, got, (long long)want);
-        CHECK(route_widest(&way, NULL) >= got, "%s: addresses widen copies", text_of(&l));
+        CHECK(route_widest(&way, NULL) >= got, "%s: addresses widen copies", layout_text(&l));
         seen[want]++;
     }
     CHECK(seen[1] && seen[2] && seen[4] && seen[8] && seen[16],
@@ -261,170 +250,21 @@ TEST(route_widest_copies) {
           seen[16]);
 }
 
-/* ---- TMA ---- */
-
-/* Whatever a product is, what the kernel gets has lines that TMA can move. */
-TEST(route_lines_suit_tma) {
-    static const tess_type types[][2] = {{TESS_F16, TESS_F32}, {TESS_I8, TESS_I32}, {TESS_F32, TESS_F32}};
-    test_rng *rng = test_random();
-    int copied = 0, taken = 0, stored = 0, plain = 0;
-    for (int i = 0; i < 3000; i++) {
-        const tess_type *type = types[i % 3];
-        layout l = {type[0],
-                    type[1],
-                    rng_range(rng, 1, 4),
-                    rng_range(rng, 1, 4),
-                    rng_range(rng, 1, 40),
-                    16 * rng_range(rng, 0, 1) + rng_range(rng, 0, 1),
-                    rng_range(rng, 1, 2),
-                    (enum order)rng_range(rng, 0, 2),
-                    (enum order)rng_range(rng, 0, 2),
-                    (enum order)rng_range(rng, 0, 2),
-                    type[0] == TESS_F32 ? TESS_COMPUTE_TF32 : TESS_COMPUTE_DEFAULT};
-        plan decided = plan_of(&l, tma_row());
-        problem *p = &decided.what;
-        int64_t *strides[] = {&p->a_row, &p->a_col, &p->batch.stride_a,
-                              &p->b_row, &p->b_col, &p->batch.stride_b};
-        for (int s = 0; s < 6; s++) {
-            if (rng_range(rng, 0, 3) == 0) *strides[s] = -*strides[s];
-            if (rng_range(rng, 0, 3) == 0) *strides[s] *= 16;
-            if (rng_range(rng, 0, 9) == 0) *strides[s] = 0;
-        }
-        route way;
-        sentence why;
-        CHECK(route_of(p, decided.kernel, decided.params, NULL, &way, &why) == TESS_OK, "%s", why.text);
-        const problem *r = &way.run;
-        int64_t unit = 16 / (int64_t)tess_type_size(r->in), lines_a = way.a.by_columns ? r->k : r->m,
-                lines_b = way.b.by_columns ? r->n : r->k, line_a = way.a.by_columns ? r->a_col : r->a_row,
-                line_b = way.b.by_columns ? r->b_col : r->b_row, length_a = way.a.by_columns ? r->m : r->k,
-                length_b = way.b.by_columns ? r->k : r->n;
-        CHECK(lines_a == 1 || (line_a % unit == 0 && line_a >= length_a), "%s: lines of A are %lld apart",
-              text_of(&l), (long long)line_a);
-        CHECK(lines_b == 1 || (line_b % unit == 0 && line_b >= length_b), "%s: lines of B are %lld apart",
-              text_of(&l), (long long)line_b);
-        CHECK(l.count == 1 || (r->batch.stride_a % unit == 0 && r->batch.stride_a >= 0 &&
-                               r->batch.stride_b % unit == 0 && r->batch.stride_b >= 0),
-              "%s: matrices are %lld and %lld apart", text_of(&l), (long long)r->batch.stride_a,
-              (long long)r->batch.stride_b);
-        int64_t unit_c = 16 / (int64_t)tess_type_size(r->out);
-        int fits = (r->m == 1 || (r->c_row % unit_c == 0 && r->c_row >= r->n)) && r->n % unit_c == 0 &&
-                   (l.count == 1 || (r->batch.stride_c % unit_c == 0 && r->batch.stride_c >= 0));
-        operands data = {.a = (void *)(uintptr_t)(4096 + 16 * (i % 2)),
-                         .b = (void *)(uintptr_t)(4096 + i % 3),
-                         .c = (void *)(uintptr_t)(4096 + i % 5),
-                         .alpha = 1};
-        route with;
-        CHECK(route_of(p, decided.kernel, decided.params, &data, &with, &why) == TESS_OK, "%s", why.text);
-        int off_a = (uintptr_t)(with.swapped ? data.b : data.a) % 16 != 0,
-            off_b = (uintptr_t)(with.swapped ? data.a : data.b) % 16 != 0;
-        CHECK(with.a.copied == (way.a.copied || off_a) && with.b.copied == (way.b.copied || off_b),
-              "%s: addresses %p and %p, A copied: %d, B copied: %d", text_of(&l), data.a, data.b,
-              with.a.copied, with.b.copied);
-        CHECK(route_can_store(&way, &data) == (fits && i % 5 == 0), "%s: C at %p can be stored", text_of(&l),
-              data.c);
-        CHECK(route_can_store(&way, NULL) == fits, "%s: C can be stored: %d", text_of(&l),
-              route_can_store(&way, NULL));
-        copied += way.a.copied, taken += !way.a.copied, stored += fits, plain += !fits;
-    }
-    CHECK(copied > 100 && taken > 100 && stored > 100 && plain > 100,
-          "%d were copied, %d taken, %d stored, %d not", copied, taken, stored, plain);
-}
-
-/* Large matrices are copied where lines of the cache do not begin with theirs; C is written as it lies. */
-TEST(route_large_matrices_for_tma) {
-    static const struct {
-        int64_t m, n, pad;
-        int copied;
-    } cases[] = {{4096, 4096, 0, 0},
-                 {4096, 4096, 8, 1},
-                 {4095, 4096, 8, 0},
-                 {4096, 4000, 8, 0},
-                 {4096, 4096, 64, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        layout l = {TESS_F16, TESS_F16, cases[i].m, cases[i].n,          256, cases[i].pad, 1,
-                    ROWS,     COLUMNS,  ROWS,       TESS_COMPUTE_DEFAULT};
-        plan decided = plan_of(&l, tma_row());
-        route way;
-        sentence why;
-        CHECK(route_of(&decided.what, decided.kernel, decided.params, NULL, &way, &why) == TESS_OK, "%s",
-              why.text);
-        CHECK(way.a.copied == cases[i].copied && way.b.copied == cases[i].copied,
-              "%s: A copied: %d, B copied: %d", text_of(&l), way.a.copied, way.b.copied);
-        CHECK(way.a.realigned == way.a.copied && (!way.a.copied || way.run.a_row % 64 == 0),
-              "%s: lines of A are %lld apart", text_of(&l), (long long)way.run.a_row);
-        CHECK(route_can_store(&way, NULL), "%s: C is not stored by TMA", text_of(&l));
-    }
-}
-
-static void expect_of(const layout *l, const kernel_row *row, const char *params, const char *route_text);
-
-TEST(route_says_what_is_done_for_tma) {
-    const tess_compute plain = TESS_COMPUTE_DEFAULT, tf32 = TESS_COMPUTE_TF32;
-    const kernel_row *row = tma_row();
-    expect_of(&(layout){TESS_F16, TESS_F16, 64, 64, 64, 0, 1, COLUMNS, ROWS, ROWS, plain}, row,
-              "AT=1 BT=0 STORE=1 CM=1", "");
-    expect_of(&(layout){TESS_F16, TESS_F16, 64, 64, 64, 1, 1, ROWS, COLUMNS, ROWS, plain}, row,
-              "AT=0 BT=1 STORE=0 CM=1",
-              "A is copied to aligned rows first; B is copied to aligned columns first");
-    expect_of(&(layout){TESS_I8, TESS_I32, 64, 64, 64, 0, 1, ROWS, ROWS, ROWS, plain}, row,
-              "AT=0 BT=1 STORE=1 CM=1", "B is copied to columns first");
-    expect_of(&(layout){TESS_F32, TESS_F32, 64, 64, 64, 0, 1, ROWS, COLUMNS, ROWS, tf32}, row,
-              "AT=0 BT=1 STORE=1 CM=1", "f32 is multiplied as TF32");
-    expect_of(&(layout){TESS_F32, TESS_F32, 64, 64, 64, 0, 1, ROWS, ROWS, NEITHER, tf32}, row,
-              "AT=0 BT=1 STORE=1 CM=1",
-              "B is copied to columns first; C is copied to rows and back; f32 is multiplied as TF32");
-}
-
-TEST(route_architecture_alone) {
-    sentence why;
-    CHECK(registry_check_architecture(tma_row(), TESS_BF16, 90, "it", &why) == TESS_OK, "%s", why.text);
-    for (int architecture = 80; architecture <= 120; architecture += 20)
-        CHECK(registry_check_architecture(tma_row(), TESS_BF16, architecture, "a card", &why) ==
-                      TESS_ERROR_KERNEL &&
-                  strstr(why.text, "test_02_tma is for sm_90 alone, but a card is sm_"),
-              "%s", why.text);
-    CHECK(registry_check_architecture(tensor_row(0), TESS_BF16, 75, "a card", &why) == TESS_ERROR_KERNEL &&
-              strcmp(why.text, "test_01_tensor needs sm_80 for bf16, but a card is sm_75") == 0,
-          "%s", why.text);
-}
-
-/* Boxes and clusters are formulas of the row. */
-TEST(route_shapes_for_tma) {
-    kernel_row row = *tma_row();
-    int64_t params[REGISTRY_PARAMS];
-    launch_shape shape;
-    sentence why;
-    registry_defaults(&row, TESS_I8, params);
-    params[registry_find_param(&row, "CM")] = 2;
-    CHECK(launch_shape_of(&row, TESS_I8, params, &shape, &why) == TESS_OK && shape.box_a == 128 &&
-              shape.box_b == 64 && shape.box_c == 16 && shape.cluster == 2 && shape.cluster_rows == 2 &&
-              shape.cluster_cols == 1,
-          "boxes of %d, %d and %d lines, clusters of %d", shape.box_a, shape.box_b, shape.box_c,
-          shape.cluster);
-    params[registry_find_param(&row, "CM")] = 0;
-    CHECK(launch_shape_of(&row, TESS_I8, params, &shape, &why) == TESS_ERROR_KERNEL &&
-              strstr(why.text, "make number 1 of \"CM, 1, 1\" 0"),
-          "%s", why.text);
-    CHECK(launch_shape_of(tensor_row(0), TESS_F16, params, &shape, &why) == TESS_OK && shape.cluster == 1 &&
-              shape.box_a == 0,
-          "a kernel without boxes has boxes of %d lines, clusters of %d", shape.box_a, shape.cluster);
-}
-
 /* ---- Plans ---- */
 
-static void expect_of(const layout *l, const kernel_row *row, const char *params, const char *route_text) {
-    plan decided = plan_of(l, row);
+void layout_expect(const layout *l, const kernel_row *row, const char *params, const char *route_text) {
+    plan decided = layout_plan(l, row);
     sentence why = {""};
     char got[64];
-    if (!CHECK(product_prepare(&decided, &why) == TESS_OK, "%s: %s", text_of(l), why.text)) return;
+    if (!CHECK(product_prepare(&decided, &why) == TESS_OK, "%s: %s", layout_text(l), why.text)) return;
     registry_print_params(row, decided.params, got, sizeof got);
-    CHECK(strcmp(got, params) == 0, "%s: %s, not %s", text_of(l), got, params);
-    CHECK(strcmp(decided.route, route_text) == 0, "%s: \"%s\", not \"%s\"", text_of(l), decided.route,
+    CHECK(strcmp(got, params) == 0, "%s: %s, not %s", layout_text(l), got, params);
+    CHECK(strcmp(decided.route, route_text) == 0, "%s: \"%s\", not \"%s\"", layout_text(l), decided.route,
           route_text);
 }
 
 static void expect(const layout *l, int k_major, const char *params, const char *route_text) {
-    expect_of(l, tensor_row(k_major), params, route_text);
+    layout_expect(l, layout_tensor_row(k_major), params, route_text);
 }
 
 TEST(route_says_what_is_done) {
@@ -472,7 +312,7 @@ TEST(route_parameters_by_hand) {
                  {"VEC=1", NULL}};
     layout l = {TESS_F16, TESS_F16, 512, 512, 512, 2, 1, ROWS, ROWS, ROWS, TESS_COMPUTE_DEFAULT};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        plan decided = plan_of(&l, tensor_row(1));
+        plan decided = layout_plan(&l, layout_tensor_row(1));
         sentence why = {""};
         tess_status status = prepare_with(&decided, cases[i].params, &why);
         if (cases[i].says)
@@ -533,7 +373,8 @@ TEST(route_of_kernels_with_a_width_for_c) {
          "A is copied to aligned rows first",
          "",
          ""};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_of(&cases[i], row, params[i], routes[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        layout_expect(&cases[i], row, params[i], routes[i]);
 }
 
 /* Widths asked for by hand are refused where rows do not allow them; a narrow VEC keeps large ones where they are. */
@@ -546,7 +387,7 @@ TEST(route_widths_by_hand) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t side = cases[i].says ? 61 : 2001;
         layout l = {TESS_F32, TESS_F32, side, side, side, 0, 1, ROWS, ROWS, ROWS, TESS_COMPUTE_DEFAULT};
-        plan decided = plan_of(&l, plain_row());
+        plan decided = layout_plan(&l, plain_row());
         sentence why = {""};
         tess_status status = prepare_with(&decided, cases[i].params, &why);
         if (cases[i].says)
@@ -562,7 +403,7 @@ TEST(route_widths_by_hand) {
 TEST(route_tf32_has_to_be_allowed) {
     for (int mode = TESS_COMPUTE_DEFAULT; mode <= TESS_COMPUTE_F32_STRICT; mode++) {
         layout l = {TESS_F32, TESS_F32, 8, 8, 8, 0, 1, ROWS, ROWS, ROWS, (tess_compute)mode};
-        plan decided = plan_of(&l, tensor_row(1));
+        plan decided = layout_plan(&l, layout_tensor_row(1));
         sentence why = {""};
         CHECK(product_prepare(&decided, &why) == TESS_ERROR_KERNEL && strstr(why.text, "TESS_COMPUTE_TF32") &&
                   strstr(why.text, "--compute tf32"),
@@ -571,7 +412,7 @@ TEST(route_tf32_has_to_be_allowed) {
 }
 
 TEST(route_architectures_of_types) {
-    const kernel_row *row = tensor_row(0);
+    const kernel_row *row = layout_tensor_row(0);
     CHECK(registry_architecture(row, TESS_F16) == 75 && registry_architecture(row, TESS_I8) == 75,
           "f16 and i8 need sm_%d and sm_%d", registry_architecture(row, TESS_F16),
           registry_architecture(row, TESS_I8));

@@ -73,6 +73,7 @@ enum {
     CU_MAP_F32 = 7,
     CU_MAP_BF16 = 9,
     CU_MAP_TF32 = 11, /* of f32, rounded to TF32 on the way to shared memory */
+    CU_MAP_SWIZZLE_NONE = 0,
     CU_MAP_SWIZZLE_128B = 3,
     CU_MAP_PROMOTE_128B = 2
 };

@@ -53,14 +53,20 @@ static tess_status launch_function(queue *to, const product_launch *launch, cu_f
 
 static tess_status launch_kernel(queue *to, const product_launch *launch, sentence *why) {
     cuda_kernel *kernel;
-    split_gemm with_maps;
+    union {
+        split_gemm split;
+        apart_gemm apart;
+    } with_maps;
     unsigned grid[3] = {launch->grid[0], launch->grid[1], launch->grid[2]};
     void *arguments = (void *)(uintptr_t)launch->arguments;
     TRY(cuda_load_kernel(to->self, launch->row, launch->in, launch->out, launch->params, &kernel, why));
     launch_fit_grid(launch->row, &launch->shape, kernel->at_once, grid);
-    if (launch->row->box) {
-        TRY(tensor_map_arguments(to->self, launch, &with_maps.maps, why));
-        if (launch->split) with_maps.whole = *launch->split;
+    if (launch->row->laces) {
+        TRY(tensor_map_apart(to->self, launch, &with_maps.apart, why));
+        arguments = &with_maps;
+    } else if (launch->row->box) {
+        TRY(tensor_map_arguments(to->self, launch, &with_maps.split.maps, why));
+        if (launch->split) with_maps.split.whole = *launch->split;
         arguments = &with_maps;
     }
     return launch_function(to, launch, kernel->function, grid, arguments, why);

@@ -25,8 +25,17 @@ typedef struct split_gemm {
     split_arguments whole;
 } split_gemm;
 
+/* `apart_gemm` in kernels/apart.h. */
+typedef struct apart_gemm {
+    tma_gemm all;
+    tensor_map rows[LACES], rim_a, rim_b;
+    int32_t rim_rows, rim_cols;
+} apart_gemm;
+
 /* Fills in the maps of a launch of a kernel with boxes. C has one only where TMA writes it: STORE is 1. */
 tess_status tensor_map_arguments(cuda_device *self, const product_launch *launch, tma_gemm *out,
                                  sentence *why);
+/* Of a kernel with laces: A has a map for each class of rows, and C none. */
+tess_status tensor_map_apart(cuda_device *self, const product_launch *launch, apart_gemm *out, sentence *why);
 
 #endif

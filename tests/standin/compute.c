@@ -164,16 +164,18 @@ static int take_map(const standin_map *m, int type, int64_t size, int64_t length
     return m->box[0] * (uint64_t)size == 128 && m->box[2] == 1;
 }
 
+static const int input_maps[] = {11, -1, 6, 9, -1, 0}; /* by tess_type */
+
 int standin_multiply_mapped(const standin_tma *t, const char *names, const standin_order *o) {
-    static const int inputs[] = {11, -1, 6, 9, -1, 0}, outputs[] = {7, -1, 6, 9, 3, -1}; /* by tess_type */
+    static const int outputs[] = {7, -1, 6, 9, 3, -1}; /* by tess_type */
     const pair *types = find_pair(names);
     standin_gemm g = t->g;
     int64_t in = (int64_t)tess_type_size(types->in), out = (int64_t)tess_type_size(types->out);
     if (o->along_k && in != 2 && (o->at || o->bt == o->b_rows)) return MISALIGNED_ADDRESS;
-    int good = take_map(&t->a.map, inputs[types->in], in, o->at ? g.m : g.k, o->at ? g.k : g.m, g.count, g.a,
-                        o->at ? &g.a_step : &g.lda, &g.batch_a) &&
-               take_map(&t->b.map, inputs[types->in], in, o->bt ? g.k : g.n, o->bt ? g.n : g.k, g.count, g.b,
-                        o->bt ? &g.b_step : &g.ldb, &g.batch_b) &&
+    int good = take_map(&t->a.map, input_maps[types->in], in, o->at ? g.m : g.k, o->at ? g.k : g.m, g.count,
+                        g.a, o->at ? &g.a_step : &g.lda, &g.batch_a) &&
+               take_map(&t->b.map, input_maps[types->in], in, o->bt ? g.k : g.n, o->bt ? g.n : g.k, g.count,
+                        g.b, o->bt ? &g.b_step : &g.ldb, &g.batch_b) &&
                (!o->store || (g.n * out % 16 == 0 && take_map(&t->c.map, outputs[types->out], out, g.n, g.m,
                                                               g.count, g.c, &g.ldc, &g.batch_c)));
     *(o->at ? &g.lda : &g.a_step) = 1;
@@ -275,6 +277,65 @@ int standin_copy_lines(const standin_move *moves, unsigned count, const char *na
 
 int standin_round(const standin_move *v, int to_tf32, int64_t products) {
     return copy_as(v, TESS_F32, to_tf32 ? TESS_F32 : TESS_BF16, 1, products);
+}
+
+/* ---- Rows of A apart ---- */
+
+enum { LACES = 8, UNIT = 16 };
+
+/* Every eighth row of A from that one on, from a multiple of 16 bytes on that lies ahead of it; or, if there is none, of the
+ * first. */
+static int is_class(const standin_map *m, int type, int64_t size, const standin_gemm *g, int64_t rows,
+                    int64_t first) {
+    if (first >= rows) first = 0;
+    int64_t ahead = first * g->lda * size % UNIT, distance = 0, batch = g->batch_a;
+    int64_t lines = (rows - first + LACES - 1) / LACES;
+    return take_map(m, type, size, g->k + ahead / size, lines, g->count, g->a + first * g->lda * size - ahead,
+                    &distance, &batch) &&
+           (lines == 1 || distance == LACES * g->lda) && (g->count == 1 || batch == g->batch_a) &&
+           m->box[1] == 128;
+}
+
+/* The columns of the rim are brought eight at a time. */
+static int is_rim_of(const standin_map *m, const standin_map *all, int64_t size) {
+    return m->address == all->address && m->type == all->type && m->box[0] * (uint64_t)size == UNIT &&
+           memcmp(m->dimensions, all->dimensions, sizeof m->dimensions) == 0 && m->box[1] == all->box[1] &&
+           memcmp(m->strides, all->strides, sizeof m->strides) == 0;
+}
+
+/* Whether the rim is one that kernels/apart.h takes. */
+static int is_rim(const standin_gemm *g, int64_t rows, int64_t cols) {
+    return (rows == 0 || ((g->m - rows) % (LACES * 128) == 0 && rows <= 8 && rows < g->m && g->count == 1)) &&
+           (cols == 0 || ((g->n - cols) % 256 == 0 && cols <= 8 && cols < g->n && g->count == 1));
+}
+
+/* The rows of the rim, from their copy. */
+static int multiply_rim(const standin_apart *t, const char *names, standin_gemm g, int type) {
+    const pair *types = find_pair(names);
+    int64_t none = 0;
+    g.c += (g.m - t->rim_rows) * g.ldc * (int64_t)tess_type_size(types->out);
+    g.m = t->rim_rows, g.a = t->rim_a.map.address;
+    if (!take_map(&t->rim_a.map, type, (int64_t)tess_type_size(types->in), g.k, g.m, 1, g.a, &g.lda, &none))
+        return MISALIGNED_ADDRESS;
+    return standin_multiply(&g, names, &(standin_order){.vec = 0}, 1);
+}
+
+int standin_multiply_apart(const standin_apart *t, const char *names) {
+    const pair *types = find_pair(names);
+    standin_gemm g = t->all.g;
+    int64_t in = (int64_t)tess_type_size(types->in);
+    int type = input_maps[types->in], result;
+    if (in != 2 || (g.k > 1 && g.a_step != 1) || (g.n > 1 && g.b_step != 1) ||
+        !is_rim(&g, t->rim_rows, t->rim_cols))
+        return MISALIGNED_ADDRESS;
+    for (int64_t i = 0; i < LACES; i++)
+        if (!is_class(&t->rows[i].map, type, in, &g, g.m - t->rim_rows, i)) return MISALIGNED_ADDRESS;
+    if (!take_map(&t->all.b.map, type, in, g.n, g.k, g.count, g.b, &g.ldb, &g.batch_b) ||
+        (t->rim_cols > 0 && !is_rim_of(&t->rim_b.map, &t->all.b.map, in)))
+        return MISALIGNED_ADDRESS;
+    if (t->rim_rows > 0 && (result = multiply_rim(t, names, g, type)) != SUCCESS) return result;
+    g.m -= t->rim_rows;
+    return standin_multiply(&g, names, &(standin_order){.vec = 0}, g.count);
 }
 
 /* ---- Products that are split ---- */

@@ -113,6 +113,7 @@ typedef struct launch {
         standin_gemm gemm;
         standin_move move, moves[2];
         standin_tma tma;
+        standin_apart apart;
         standin_split split;
         standin_split_tma split_tma;
         measurement measure;
@@ -125,6 +126,10 @@ int standin_last_tma(standin_seen *seen) {
     standin_lock();
     *seen = last_tma;
     return standin_leave(last_tma.name[0] != '\0');
+}
+
+static int is_apart(const char *name) {
+    return strcmp(name, "wgmma_12_apart") == 0;
 }
 
 static int launch_now(void *argument) {
@@ -140,6 +145,7 @@ static int launch_now(void *argument) {
     if (strncmp(l->name, "simt_", 5) == 0 || strncmp(l->name, "vector_", 7) == 0 ||
         strncmp(l->name, "mma_", 4) == 0)
         return standin_multiply(&l->argument.gemm, l->types, &l->order, l->products);
+    if (is_apart(l->name)) return standin_multiply_apart(&l->argument.apart, l->types);
     if (strncmp(l->name, "wgmma_", 6) == 0)
         return standin_multiply_mapped(&l->argument.tma, l->types, &l->order);
     if (strncmp(l->name, "split_prepare", 13) == 0) return standin_prepare_split(&l->argument.split);
@@ -196,6 +202,7 @@ static size_t argument_size(const standin_function *function) {
     if (strcmp(function->module->file, "split_prepare.cu") == 0 || strcmp(name, "split_03_mma") == 0)
         return sizeof(standin_split);
     if (strncmp(name, "split_0", 7) == 0) return sizeof(standin_split_tma);
+    if (is_apart(name)) return sizeof(standin_apart);
     if (uses_maps(name)) return sizeof(standin_tma);
     return strcmp(function->module->file, "measure.cu") == 0 ? sizeof(measurement) : sizeof(standin_gemm);
 }

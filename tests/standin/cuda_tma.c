@@ -7,7 +7,7 @@
 /* What a driver refuses: see cuTensorMapEncodeTiled in its documentation. */
 static int is_legal(const standin_map *m, const void *place, unsigned rank, uint64_t size,
                     const unsigned *steps) {
-    enum { UNIT = 16, SWIZZLE_128B = 3 };
+    enum { UNIT = 16, SWIZZLE_NONE = 0, SWIZZLE_128B = 3 };
     const uint64_t longest = (uint64_t)1 << 32, farthest = (uint64_t)1 << 40;
     if (rank != 3 || size == 0 || (uintptr_t)place % 64 != 0 || (uintptr_t)m->address % UNIT != 0) return 0;
     for (int i = 0; i < 3; i++)
@@ -16,7 +16,7 @@ static int is_legal(const standin_map *m, const void *place, unsigned rank, uint
             return 0;
     for (int i = 0; i < 2; i++)
         if (m->strides[i] == 0 || m->strides[i] % UNIT != 0 || m->strides[i] >= farthest) return 0;
-    return m->swizzle == SWIZZLE_128B && m->box[0] * size == 128;
+    return m->box[0] * size == (m->swizzle == SWIZZLE_128B ? 128 : m->swizzle == SWIZZLE_NONE ? UNIT : 0);
 }
 
 CU(cuTensorMapEncodeTiled, void *map, int type, unsigned rank, void *address, const uint64_t *dimensions,

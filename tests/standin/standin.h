@@ -51,14 +51,23 @@ typedef struct standin_map {
     int32_t type, interleave, swizzle, promotion, fill;
 } standin_map;
 
+typedef union standin_place {
+    standin_map map;
+    _Alignas(64) char room[128];
+} standin_place;
+
 /* What a kernel is passed whose tiles TMA moves. */
 typedef struct standin_tma {
-    union {
-        standin_map map;
-        _Alignas(64) char room[128];
-    } a, b, c;
+    standin_place a, b, c;
     standin_gemm g;
 } standin_tma;
+
+/* And one that takes rows of A apart: `apart_gemm` in kernels/apart.h. */
+typedef struct standin_apart {
+    standin_tma all;
+    standin_place rows[8], rim_a, rim_b;
+    int32_t rim_rows, rim_cols;
+} standin_apart;
 
 /* What kernels around a product are passed that is split into parts: `split` in kernels/parts.h. */
 typedef struct standin_side {
@@ -105,6 +114,8 @@ typedef struct standin_order {
 int standin_multiply(const standin_gemm *g, const char *types, const standin_order *order, int64_t products);
 /* The same by the maps: what they say must be what g says. */
 int standin_multiply_mapped(const standin_tma *t, const char *types, const standin_order *order);
+/* Rows of A by the maps of their classes, and those of the rim by their copy's. */
+int standin_multiply_apart(const standin_apart *t, const char *types);
 /* It finds that nothing can be split, so that the product is computed from A and B themselves. */
 int standin_prepare_split(const standin_split *s);
 int standin_pack_split(const standin_split *s);
