@@ -64,7 +64,7 @@ enum {
 DEVICE unsigned long long rim_tile(unsigned address) {
     return 8ull << 32 | 8ull << 16 | (address & 0x3ffff) >> 4;
 }
-enum { RIM_STEP = STEP * 16 / 16 };
+enum { RIM_STEP = STEP }; /* lines of 16 bytes, in units of 16 */
 
 /* What a warpgroup has of the rim: all of its rows and the columns beyond; 64 columns twice and the rows beyond, turned; and rows
  * and columns beyond. */
@@ -135,6 +135,15 @@ DEVICE void multiply_rest(acc_t sums[BN / 2], rim_sums *rim, room r, ring *at, i
     }
 }
 
+/* As WGMMA_PIN: the sums of the rim are not to be read before they are there. */
+DEVICE void pin_rim(rim_sums *rim) {
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        asm volatile(""
+                     : "+f"(rim->cols[i]), "+f"(rim->rows[0][i]), "+f"(rim->rows[1][i]),
+                       "+f"(rim->corner[i])::"memory");
+}
+
 /* All of k for one tile; a warpgroup multiplies two stages at a time, and the other two in the meantime. */
 DEVICE void multiply(acc_t sums[BN / 2], rim_sums *rim, room r, ring *at, int steps, int consumer,
                      rims with) {
@@ -173,10 +182,7 @@ DEVICE void multiply(acc_t sums[BN / 2], rim_sums *rim, room r, ring *at, int st
             if (used[j] >= 0) release(r.empty + 8 * used[j]);
     }
     WGMMA_PIN(sums);
-    if (with)
-        asm volatile(""
-                     : "+f"(rim->cols[0]), "+f"(rim->cols[1]), "+f"(rim->cols[2]),
-                       "+f"(rim->cols[3])::"memory");
+    if (with) pin_rim(rim);
 }
 
 /* ---- Rows of C of a class ---- */

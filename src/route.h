@@ -34,9 +34,8 @@ typedef struct route {
     int swapped; /* run's A is the product's B transposed, and the other way round */
     int rounded; /* A and B are f32 and lose bits as they are copied: they become bf16, or TF32, f32 of 11 bits */
     route_part a, b, c;
-    launch_rim
-        rim; /* of a kernel with laces, whose rows of A are copied `rim_at` bytes after the workspace's beginning */
-    int64_t rim_at;
+    launch_rim rim;    /* of a kernel with laces */
+    int64_t rim_at;    /* its rows of A are copied to so many bytes after the workspace's beginning */
     int64_t workspace; /* bytes */
 } route;
 
