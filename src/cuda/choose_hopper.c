@@ -12,14 +12,15 @@
 #include "../route.h"
 #include "cuda.h"
 
-#define WGMMA  "wgmma with tiles that TMA brings is the fastest for this type"
-#define SHARED "; pairs of blocks share tiles, since lines of A and B do not begin at multiples of 128 bytes"
-#define APART  "; tiles have every second row of C, so that those of A begin at multiples of 32"
-#define LONG   "; pairs of blocks share tiles, which saves power in a product as large as this"
-#define DEEP   "; tiles are few, and blocks of a cluster split k"
-#define ROWS   "; B lies in rows, and its columns are multiplied from registers"
-#define TURNED ", as C is computed transposed"
-#define ENDS   "; one warpgroup writes its tile while the other multiplies"
+#define WGMMA      "wgmma with tiles that TMA brings is the fastest for this type"
+#define SHARED     "; pairs of blocks share tiles, since lines of A and B do not begin at multiples of 128 bytes"
+#define APART      "; tiles have every second row of C, so that those of A begin at multiples of 32"
+#define ROWS_APART "; tiles have every eighth row of C, so that rows of A that begin anywhere are not copied"
+#define LONG       "; pairs of blocks share tiles, which saves power in a product as large as this"
+#define DEEP       "; tiles are few, and blocks of a cluster split k"
+#define ROWS       "; B lies in rows, and its columns are multiplied from registers"
+#define TURNED     ", as C is computed transposed"
+#define ENDS       "; one warpgroup writes its tile while the other multiplies"
 
 /* Blocks form pairs for lines that begin anywhere, and may have every second row of C then (EVERY), so that only lines of B do;
  * or for the power that this saves: where it limits the clocks, which takes some rounds of tiles, they gain a hundredth. */
@@ -341,6 +342,26 @@ static double time_to_copy(const problem *run, lines a, lines b) {
     return copied > 0 ? cuda_copy_time(bytes) : 0;
 }
 
+/* Rows of A that begin anywhere, where they lie: tiles have every eighth row of C, and the rim of C costs nothing. Only B is copied.
+ * What a multiprocessor takes for 128 bytes of k of its tile of 128×256; with elements of 16 bits, as long as blocks are in step, and
+ * from where on it was measured. */
+static const double apart_time = 735, apart_bytes = 100e6;
+enum { APART_LEAST = 4090 };
+
+/* Nanoseconds of that, with the copy; or infinitely many. */
+static double time_apart(const problem *run, lines a, int sms) {
+    const launch_rim rim = launch_rim_of(run);
+    const int64_t in_class = launch_pieces(launch_pieces(run->m - rim.rows, LACES), LACED_ROWS / LACES);
+    const double size = (double)numeric_size(run->in), k = (double)run->k,
+                 tiles = (double)(LACES * in_class * launch_pieces(run->n - rim.cols, LACED_COLS)),
+                 rounds = ceil(tiles / sms), stages = ceil((k * size + 14) / 128);
+    if (size != 2 || run->batch.count > 1 || a != LINES_COPIED || run->a_col != 1 || run->b_col != 1 ||
+        run->m < APART_LEAST || run->n < APART_LEAST || size * k * (double)(run->m + run->n) > apart_bytes)
+        return (double)INFINITY;
+    const double step = apart_time * (of_rounds + of_blocks * tiles / rounds / sms);
+    return launch_start + rounds * (500 + step * stages) + cuda_copy_time(size * k * (double)run->n);
+}
+
 /* The kernel may compute the transposed product. */
 choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_cut *cut, double *time) {
     const choice none = {NULL, NULL, NULL};
@@ -363,7 +384,12 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_c
             choose_from(&best, &relay, &run, sms, loose);
     }
     choose_share(&best, most, &run, sms, loose);
-    cut->share = best.share;
     *time = best.time + time_to_copy(&run, a, b);
+    const double apart = time_apart(&run, a, sms);
+    if (apart < *time) {
+        *time = apart;
+        return (choice){"wgmma_12_apart", "", WGMMA ROWS_APART};
+    }
+    cut->share = best.share;
     return (choice){best.kernel, best.tile->params, best.share ? WGMMA : best.tile->reason};
 }
