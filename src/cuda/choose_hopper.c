@@ -342,24 +342,30 @@ static double time_to_copy(const problem *run, lines a, lines b) {
     return copied > 0 ? cuda_copy_time(bytes) : 0;
 }
 
-/* Rows of A that begin anywhere, where they lie: tiles have every eighth row of C, and the rim of C costs nothing. Only B is copied.
- * What a multiprocessor takes for 128 bytes of k of its tile of 128×256; with elements of 16 bits, as long as blocks are in step, and
- * from where on it was measured. */
-static const double apart_time = 735, apart_bytes = 100e6;
-enum { APART_LEAST = 4090 };
+/* Rows of A that begin anywhere, where they lie: tiles have every eighth row of C, and only B is copied. What a multiprocessor takes
+ * for 128 bytes of k of its tile of 128×256, and for the tile's end; with elements of 16 bits, as long as blocks are in step, and
+ * from where on it was measured. Tiles that have the rim of C beside their own take longer, which costs nothing if there are blocks
+ * with a tile less than others. */
+static const double apart_time = 695, apart_end = 2000, apart_edge = 0.5, apart_bytes = 100e6;
+enum { APART_LEAST = 2049, APART_LEAST_K = 501 };
 
 /* Nanoseconds of that, with the copy; or infinitely many. */
 static double time_apart(const problem *run, lines a, int sms) {
     const launch_rim rim = launch_rim_of(run);
-    const int64_t in_class = launch_pieces(launch_pieces(run->m - rim.rows, LACES), LACED_ROWS / LACES);
+    const int64_t rows = LACES * launch_pieces(launch_pieces(run->m - rim.rows, LACES), LACED_ROWS / LACES),
+                  cols = launch_pieces(run->n - rim.cols, LACED_COLS), tiles = rows * cols,
+                  rounds = launch_pieces(tiles, sms), room = (rounds * sms - tiles) * (tiles / sms),
+                  edges = rim.rows + rim.cols > 0 ? rows + cols - 1 : 0;
     const double size = (double)numeric_size(run->in), k = (double)run->k,
-                 tiles = (double)(LACES * in_class * launch_pieces(run->n - rim.cols, LACED_COLS)),
-                 rounds = ceil(tiles / sms), stages = ceil((k * size + 14) / 128);
+                 stages = ceil((k * size + 14) / 128);
     if (size != 2 || run->batch.count > 1 || a != LINES_COPIED || run->a_col != 1 || run->b_col != 1 ||
-        run->m < APART_LEAST || run->n < APART_LEAST || size * k * (double)(run->m + run->n) > apart_bytes)
+        run->m < APART_LEAST || run->n < APART_LEAST || run->k < APART_LEAST_K ||
+        size * k * (double)(run->m + run->n) > apart_bytes)
         return (double)INFINITY;
-    const double step = apart_time * (of_rounds + of_blocks * tiles / rounds / sms);
-    return launch_start + rounds * (500 + step * stages) + cuda_copy_time(size * k * (double)run->n);
+    const double step =
+        apart_time * (of_rounds + of_blocks * (double)tiles / (double)(rounds * sms)) * stages;
+    return launch_start + (double)rounds * (apart_end + step) + (edges > room ? apart_edge * step : 0) +
+           cuda_copy_time(size * k * (double)run->n);
 }
 
 /* The kernel may compute the transposed product. */
