@@ -343,7 +343,7 @@ static double time_to_copy(const problem *run, lines a, lines b) {
 }
 
 /* Rows of A that begin anywhere, where they lie: tiles have every eighth row of C, and only B is copied. What a multiprocessor takes
- * for 128 bytes of k of its tile of 128×256, and for the tile's end; with elements of 16 bits, as long as blocks are in step, and
+ * for 128 bytes of k of its tile of 128×256, and for the tile's end; with A, B and C of 16 bits, as long as blocks are in step, and
  * from where on it was measured. Tiles that have the rim of C beside their own take longer, which costs nothing if there are blocks
  * with a tile less than others. */
 static const double apart_time = 695, apart_end = 2000, apart_edge = 0.5, apart_bytes = 100e6;
@@ -358,9 +358,9 @@ static double time_apart(const problem *run, lines a, int sms) {
                   edges = rim.rows + rim.cols > 0 ? rows + cols - 1 : 0;
     const double size = (double)numeric_size(run->in), k = (double)run->k,
                  stages = ceil((k * size + 14) / 128);
-    if (size != 2 || run->batch.count > 1 || a != LINES_COPIED || run->a_col != 1 || run->b_col != 1 ||
-        run->m < APART_LEAST || run->n < APART_LEAST || run->k < APART_LEAST_K ||
-        size * k * (double)(run->m + run->n) > apart_bytes)
+    if (size != 2 || numeric_size(run->out) != 2 || run->batch.count > 1 || a != LINES_COPIED ||
+        run->a_col != 1 || run->b_col != 1 || run->m < APART_LEAST || run->n < APART_LEAST ||
+        run->k < APART_LEAST_K || size * k * (double)(run->m + run->n) > apart_bytes)
         return (double)INFINITY;
     const double step =
         apart_time * (of_rounds + of_blocks * (double)tiles / (double)(rounds * sms)) * stages;
