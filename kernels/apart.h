@@ -1,6 +1,6 @@
 /* apart.h: tiles whose rows of C lie LACES apart, in what order blocks compute them, and how one thread asks for their stages. A
- * kernel for Hopper says #include "apart.h" after walk.h, where it has defined BM, BN, BK, A_BYTES, CHUNK, RIM_A, RIM_B and
- * RIM_BYTES.
+ * kernel for Hopper says #include "apart.h" after walk.h, where it has defined BM, BN, BK, A_BYTES, CHUNK, RIM_A, RIM_B,
+ * RIM_BYTES and LATE.
  *
  * Rows of A that are no multiple of 16 bytes begin eight ways, and those that are LACES = 8 apart begin alike: they are a class,
  * and have a tensor map of their own, from the multiple of 16 bytes on that lies ahead of the first. So k begins up to 7
@@ -8,6 +8,8 @@
  * neighbour's, and cleared by who multiplies them. */
 #ifndef APART_H
 #define APART_H
+
+#include "late.h"
 
 enum { LACES = 8 };
 
@@ -18,20 +20,22 @@ typedef struct apart_gemm {
     tma_gemm all; /* without maps of A and C */
     tensor_map rows[LACES], rim_a, rim_b;
     int rim_rows, rim_cols;
+    late_copy late;
 } apart_gemm;
 
 /* What a tile computes of the rim; a constant wherever it is passed on. */
 typedef enum rims { NO_RIM = 0, RIM_COLS = 1, RIM_ROWS = 2, RIM_CORNER = 4, RIM_ALL = 7 } rims;
 
-/* The tiles of a block. */
+/* The tiles of a product, and where in their order a block is. */
 typedef struct tiles {
     int at, step, rows, cols, in_class, of_product, total;
 } tiles;
 
-DEVICE tiles begin_tiles(const apart_gemm *all) {
+/* They are counted anew for every tile, which takes no register in the meantime. */
+DEVICE tiles tiles_from(const apart_gemm *all, int at) {
     const gemm *g = &all->all.g;
-    const int m = g->m - all->rim_rows, n = g->n - all->rim_cols;
-    tiles w = {(int)blockIdx.x, (int)gridDim.x, 0, (n + BN - 1) / BN, 0, 0, 0};
+    const int m = hidden(g->m) - all->rim_rows, n = hidden(g->n) - all->rim_cols;
+    tiles w = {at, (int)gridDim.x, 0, (n + BN - 1) / BN, 0, 0, 0};
     w.in_class = ((m + LACES - 1) / LACES + BM - 1) / BM;
     w.rows = w.in_class * LACES;
     w.of_product = w.rows * w.cols;
@@ -39,21 +43,24 @@ DEVICE tiles begin_tiles(const apart_gemm *all) {
     return w;
 }
 
-/* Which tile comes at that place, if those of the edge take longer: blocks that have one tile fewer than others get them, and what
- * they have room for beside those, the last of the inner ones; others have the edge's that are left in the end. The number of
- * an inner tile, from 0 up; or -1 less the number of one of the edge's. */
+/* Which tile comes at that place, if those of the edge take longer: blocks that have one tile fewer than others get them, in their
+ * last rounds, and what they have room for beside those, the last of the inner ones; others have the edge's that are left in the
+ * end. The number of an inner tile, from 0 up; or -1 less the number of one of the edge's. */
 DEVICE int tile_number(int at, int blocks, int total, int edges) {
     const int rounds = total / blocks, more = total % blocks, inner = total - edges;
-    const int fewer = more ? blocks - more : 0, of_fewer = fewer * rounds,
-              taken = of_fewer > edges ? of_fewer - edges : 0;
-    const int round = at / blocks, block = at % blocks;
-    int number;
-    if (more && block >= more) {
-        number = block - more + fewer * round;
-        return number < edges ? -1 - number : inner - taken + number - edges;
+    const int fewer = more ? blocks - more : 0, needed = fewer ? (edges + fewer - 1) / fewer : 0,
+              last = needed < rounds ? needed : rounds, places = fewer * last,
+              taken = places > edges ? places - edges : 0, before = fewer ? blocks * (rounds - last) : 0;
+    const int round = (at - before) / blocks, block = (at - before) % blocks;
+    int number = at;
+    if (fewer && at >= before) {
+        if (block >= more) {
+            number = block - more + fewer * round;
+            return number < edges ? -1 - number : inner - taken + number - edges;
+        }
+        number = before + block + more * round;
     }
-    number = more ? block + more * round : at;
-    return number < inner - taken ? number : -1 - (of_fewer + number - (inner - taken));
+    return number < inner - taken ? number : -1 - (places + number - (inner - taken));
 }
 
 /* A tile: its first row of those of its class, and column; its product, of each of which there are LACES. */
@@ -69,15 +76,16 @@ DEVICE tile tile_at(const apart_gemm *all, const tiles *w) {
         const int number = tile_number(w->at, w->step, w->total, w->rows + w->cols - 1);
         if (number >= 0) {
             tile_of(number, w->rows - 1, w->cols - 1, GROUP, &row, &col);
-            row++;
+            row++, col = w->cols - 2 - col;
         } else {
-            const int of_edge = -1 - number;
-            row = of_edge < w->cols ? 0 : of_edge - w->cols + 1;
-            col = of_edge < w->cols ? of_edge : w->cols - 1;
+            const int of_edge = -1 - number; /* the last column first: it is not late */
+            row = of_edge < w->rows ? of_edge : 0;
+            col = of_edge < w->rows ? w->cols - 1 : w->rows + w->cols - 2 - of_edge;
         }
     } else {
         index = w->at / w->of_product;
         tile_of(w->at - index * w->of_product, w->rows, w->cols, GROUP, &row, &col);
+        col = w->cols - 1 - col;
     }
     const int has_rows = row == 0 && all->rim_rows > 0, has_cols = col == w->cols - 1 && all->rim_cols > 0;
     t.with = has_rows && has_cols ? RIM_ALL : has_rows ? RIM_ROWS : has_cols ? RIM_COLS : NO_RIM;
@@ -98,16 +106,19 @@ DEVICE int begin_of(const gemm *g, int product) {
 DEVICE void produce(const apart_gemm *all, room r) {
     const gemm *g = &all->all.g;
     ring at = {0, 1};
-    for (tiles w = begin_tiles(all); w.at < w.total; w.at += w.step) {
+    for (tiles w = tiles_from(all, (int)blockIdx.x); w.at < w.total; w = tiles_from(all, w.at + w.step)) {
         const tile t = tile_at(all, &w);
         const int begin = begin_of(g, t.at.product), blocks = (g->k + begin + BK - 1) / BK,
                   index = t.at.product / LACES;
         const int product_a = g->batch_a ? index : 0, product_b = g->batch_b ? index : 0;
+        int there = LATE > 0 ? lines_there(&all->late, g->k, t.at.col / BN) : g->k;
         const int bytes = RIM_A + (t.with & RIM_COLS ? RIM_BYTES : 0) + (t.with & RIM_ROWS ? RIM_BYTES : 0);
         const tensor_map *rows = &all->rows[t.at.product % LACES];
         for (int block = 0; block < blocks; block++) {
             const unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
             const int k = block * BK;
+            for (; LATE > 0 && there < k - begin + BK && there < g->k; there += all->late.chunk)
+                await_lines(&all->late, g->k, t.at.col / BN, there);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
             barrier_expect(full, bytes);
             tma_load(stage, rows, k, t.at.row, product_a, full);

@@ -72,6 +72,32 @@ DEVICE void write_four(unsigned to, const acc_t sums[4]) {
                  : "memory");
 }
 
+/* What other blocks have written, once they have added to a count; and for TMA to read. */
+DEVICE int acquired(const int *count) {
+    int value;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(count) : "memory");
+    return value;
+}
+DEVICE void add_released(int *count, int value) {
+    asm volatile("red.release.gpu.global.add.s32 [%0], %1;" ::"l"(count), "r"(value) : "memory");
+}
+DEVICE void fence_async_global(void) {
+    asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
+/* A number that the compiler knows nothing about: what is made of it is computed where it is needed, and takes no register before. */
+DEVICE int hidden(int number) {
+    asm volatile("" : "+r"(number));
+    return number;
+}
+
+/* A word that nobody writes while the kernel runs. */
+DEVICE unsigned read_word(const unsigned *from) {
+    unsigned word;
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(word) : "l"(from));
+    return word;
+}
+
 /* A barrier of the hardware, 1 to 15: waits for, or only announces, so many threads. */
 DEVICE void named_wait(int number, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");

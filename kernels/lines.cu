@@ -1,7 +1,7 @@
 /* lines: copies to lines that begin at multiples of 16 bytes, in pieces of 16
  *
- * move_lines copies lines of neighbours, which may begin anywhere; of two matrices in one launch, since that takes as long as to
- * copy a small one. move_turned makes lines of columns: what is next to each other in a row then lies in lines of its own.
+ * move_lines copies lines of neighbours, which may begin anywhere; of up to five matrices in one launch, since that takes as
+ * long as to copy a small one. move_turned makes lines of columns: what is next to each other in a row then lies in lines of its own.
  * Elements are moved as bits: in_t only has to have their size. Lines are filled up to whole pieces, with zeros.
  *
  * What counts is how much is on its way at a time: every thread asks for all its pieces before it uses one.
@@ -23,13 +23,15 @@ DEVICE piece last_piece(const piece *pieces, int end) {
 }
 
 /* Rows of the move are lines, one for each warp; their elements are next to each other on both sides. A line is read from
- * the piece on that it begins in, and shifted: what follows a lane's piece is the next lane's. */
+ * the piece on that it begins in, and shifted: what follows a lane's piece is the next lane's. With from_col 0 a line ends where it
+ * begins, and is filled up with zeros. */
 KERNEL(LINE_THREADS) move_lines(moves both) {
     const move v = both.of[blockIdx.y];
     int line = blockIdx.x * (LINE_THREADS / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
     const char *from = (const char *)((const in_t *)v.from + blockIdx.z * v.batch_from + line * v.from_row);
     piece *to = (piece *)((in_t *)v.to + blockIdx.z * v.batch_to + line * v.to_row);
-    int skip = (int)((unsigned long long)from % 16), bytes = v.cols * (int)sizeof(in_t), end = skip + bytes;
+    int skip = (int)((unsigned long long)from % 16), bytes = v.cols * (int)sizeof(in_t),
+        end = v.from_col ? skip + bytes : 0;
     const piece *pieces = (const piece *)(from - skip);
     await_last_kernel();
     if (line >= v.rows) return;

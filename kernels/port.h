@@ -70,9 +70,9 @@ typedef struct move {
     long long from_row, from_col, to_row, to_col;
     long long batch_from, batch_to;
 } move;
-/* One or two of them. */
+/* One to five of them; with from_col 0, zeros. */
 typedef struct moves {
-    move of[2];
+    move of[5];
 } moves;
 
 /* ---- What the two compilers spell differently ---- */

@@ -234,7 +234,6 @@ run_mma() {
 tensor_cases() {
     cat <<'CASES'
 auto --type bf16 --sizes 1024,2048,4096
-auto --type bf16 --sizes 1000,3000,4095 --shape 4097x4099x4101,3001x2999x3003
 auto --type bf16 --no-verify --sizes 8192,8191
 --kernels wgmma_0[1-7]*,wgmma_1[0-2]* --type bf16 --no-verify --sizes 4096,8192
 --kernels wgmma_0[78]* --type f32 --compute tf32 --no-verify --sizes 4096,8192
@@ -246,7 +245,6 @@ auto --type i8 --no-verify --sizes 4096
 auto --type bf16 --layout nt --no-verify --sizes 4096,8192
 auto --type bf16 --layout tn --no-verify --sizes 4096,8192
 auto --type bf16 --layout tt --no-verify --sizes 4096,8192
-auto --type bf16 --no-verify --sizes 4090:4104:1
 auto --type bf16 --no-verify --samples 5 --sizes 1304,1800,2200,2504,3208,5000
 auto --type bf16 --no-verify --samples 5 --sizes 1536,2176,2560,3200,3712,3840,5120,6144
 auto --type bf16 --layout nt --no-verify --samples 5 --sizes 1536,2176,2560,3200,3712,3840,5120,6144
@@ -256,6 +254,8 @@ auto --type bf16,bf16:f32,f16,f16:f32 --no-verify --sizes 16384
 auto --type f32 --compute tf32 --layout nt --no-verify --sizes 16384
 auto --type f32 --compute tf32 --no-verify --sizes 16384
 auto --type bf16 --no-verify --mode sustained --sizes 4096,8192
+auto --type bf16 --sizes 1000,3000,4095 --shape 4097x4099x4101,3001x2999x3003
+auto --type bf16 --no-verify --sizes 4090:4104:1
 CASES
 }
 run_tensor() {

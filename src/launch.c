@@ -140,6 +140,33 @@ launch_rim launch_rim_of(const problem *run) {
     return rim;
 }
 
+/* Tiles of the first round are in the last columns, if no card has more multiprocessors than that: GROUP rows of tiles are walked
+ * together, or as many less as make groups of about one size. Of those columns lines are ahead that tiles begin with; and
+ * the last columns, so that what follows a line that is copied by words is its own. Of few rows of tiles or few rounds the kernel
+ * would wait for its copies. */
+launch_late launch_late_of(const problem *run, int parts) {
+    enum { MOST_BLOCKS = 148, GROUP = 32, LEAST_GROUP = 24, LINES = 16 };
+    const launch_rim rim = launch_rim_of(run);
+    const int edge = rim.rows + rim.cols > 0;
+    const int64_t all = launch_pieces(run->n - rim.cols, LACED_COLS), cols = all - edge,
+                  rows = LACES * launch_pieces(launch_pieces(run->m - rim.rows, LACES), LACED_ROWS / LACES) -
+                         edge,
+                  group = launch_pieces(rows, launch_pieces(rows, GROUP)),
+                  first = launch_pieces(MOST_BLOCKS, group);
+    launch_late late = {0};
+    if (parts < 1 || run->k < 1 || run->batch.count != 1 || group < LEAST_GROUP || cols <= 2 * first)
+        return late;
+    late.whole = (int32_t)(cols - first);
+    late.some = (int32_t)((run->n - (rim.cols ? rim.cols : 1)) / LACED_COLS - late.whole);
+    late.chunk = (int32_t)(launch_pieces(run->k, (int64_t)parts * LINES) * LINES);
+    return late;
+}
+
+int64_t launch_late_counts(const launch_late *late, int64_t k) {
+    const int64_t columns = late->whole + late->some;
+    return columns ? 1 + columns * launch_pieces(k, late->chunk) : 0;
+}
+
 /* ---- Walks ---- */
 
 static int64_t at_most(int64_t value, int64_t most) {

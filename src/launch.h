@@ -49,8 +49,9 @@ typedef struct launch_move {
 } launch_move;
 
 /* Those of move_lines, `moves` there: the grid has as many in y as there are. */
+enum { MOST_MOVES = 5 };
 typedef struct launch_moves {
-    launch_move of[2];
+    launch_move of[MOST_MOVES];
 } launch_moves;
 
 /* Of a kernel whose tiles have rows of C that lie LACES apart (laces): whole tiles of all classes of rows, or columns. What is left
@@ -63,6 +64,19 @@ typedef struct launch_rim {
     int64_t a_row;
 } launch_rim;
 launch_rim launch_rim_of(const problem *run);
+
+/* Of such a kernel whose B is copied: of the columns of its tiles it copies the first `whole` itself, beside its products, and of
+ * the `some` that follow the lines of k from `chunk` on; 0 of both: nothing. Counts begin at 0: one of all, and one for every
+ * `chunk` lines of each of those columns. `late_copy` in kernels/apart.h. */
+typedef struct launch_late {
+    const void *from;
+    void *to;
+    int32_t *counts;
+    int32_t from_row, to_row, whole, some, chunk, unused;
+} launch_late;
+/* Without pointers and distances; `parts` is of k. */
+launch_late launch_late_of(const problem *run, int parts);
+int64_t launch_late_counts(const launch_late *late, int64_t k);
 
 /* Whether rows of A, B and C begin at multiples of `vec` elements, and have whole vectors: what VEC > 1 needs. With
  * data: base addresses too (NULL data: sizes and strides only). */

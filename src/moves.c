@@ -28,6 +28,7 @@ placed moves_turned(placed m) {
 }
 
 static char *element(const placed *m, int64_t index, int64_t row, int64_t col) {
+    if (!m->data) return NULL;
     return m->data + (index * m->batch + row * m->row + col * m->col) * numeric_size(m->type);
 }
 
@@ -57,6 +58,7 @@ static void turn(moving *m) {
 static void use_lines(moving *m) {
     if (m->to.col != 1) turn(m);
     m->by_lines = 1;
+    m->from.col = m->from.data != NULL;         /* 0: zeros */
     m->rows_to = m->rows, m->cols_to = m->cols; /* it fills up whole pieces by itself */
     m->launch.file = "lines.cu";
     m->launch.entry = "move_lines";
@@ -103,14 +105,16 @@ static launch_move move_part(const moving *m, int64_t index, int64_t row, int64_
                          m->to.batch};
 }
 
-/* Launches the part, or (`count` is 2, of move_lines) that of another matrix beside it. */
+/* Launches the part, or (`count` is 2 to 5, of move_lines) those of other matrices beside it. */
 static tess_status launch_parts(const product_target *target, moving *m, launch_moves parts, int count,
                                 int64_t products, sentence *why) {
     product_launch *launch = &m->launch;
-    const launch_move *first = &parts.of[0], *second = &parts.of[1];
+    const launch_move *first = &parts.of[0];
     launch->arguments = &parts;
     if (m->by_lines) {
-        int64_t lines = count == 2 && second->rows > first->rows ? second->rows : first->rows;
+        int64_t lines = first->rows;
+        for (int i = 1; i < count; i++)
+            if (parts.of[i].rows > lines) lines = parts.of[i].rows;
         launch->grid[0] = (unsigned)((lines + LINE_WARPS - 1) / LINE_WARPS);
         launch->grid[1] = (unsigned)count;
     } else {
@@ -157,11 +161,14 @@ static int is_one_launch(const moving *m) {
     return m->by_lines && m->count <= MOST_GRID && m->rows <= m->rows_most && m->cols <= m->cols_most;
 }
 
-tess_status moves_run_two(const product_target *target, moving a, moving b, sentence *why) {
-    if (is_one_launch(&a) && is_one_launch(&b) && a.count == b.count) {
-        launch_moves parts = {{move_part(&a, 0, 0, 0), move_part(&b, 0, 0, 0)}};
-        return launch_parts(target, &a, parts, 2, a.count, why);
+tess_status moves_run_all(const product_target *target, moving *list, int count, sentence *why) {
+    launch_moves parts = {{{0}}};
+    int together = count > 0;
+    for (int i = 0; i < count; i++) {
+        together = together && is_one_launch(&list[i]) && list[i].count == list[0].count;
+        parts.of[i] = move_part(&list[i], 0, 0, 0);
     }
-    TRY(moves_run(target, a, why));
-    return moves_run(target, b, why);
+    if (together) return launch_parts(target, &list[0], parts, count, list[0].count, why);
+    for (int i = 0; i < count; i++) TRY(moves_run(target, list[i], why));
+    return TESS_OK;
 }

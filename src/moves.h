@@ -36,8 +36,9 @@ placed moves_turned(placed m);
 moving moves_of(const product_target *target, placed from, placed to, int64_t rows, int64_t cols,
                 int64_t count, move_kind kind);
 tess_status moves_run(const product_target *target, moving m, sentence *why);
-/* Two matrices, by one launch if that can be: small ones are copied in the time that a launch takes. */
-tess_status moves_run_two(const product_target *target, moving a, moving b, sentence *why);
+/* Up to five matrices, by one launch if that can be: small ones are copied in the time that a launch takes. One whose data is NULL
+ * is zeros, by pieces alone. */
+tess_status moves_run_all(const product_target *target, moving *list, int count, sentence *why);
 
 /* The block and the tile of move.cu's kernels. */
 extern const launch_shape moves_shape;

@@ -246,19 +246,6 @@ static move_kind kind_of(const route *way, const route_part *part) {
     return part->anywhere ? MOVE_BITS : part->realigned ? MOVE_ALIGNED : MOVE_TURNED;
 }
 
-/* What is copied ahead of a product; two moves may share a launch. */
-typedef struct moving_list {
-    moving of[3];
-    int count;
-} moving_list;
-
-static tess_status move_all(const product_target *target, const moving_list *list, sentence *why) {
-    int done = list->count < 2 ? 0 : 2;
-    if (done) TRY(moves_run_two(target, list->of[0], list->of[1], why));
-    for (; done < list->count; done++) TRY(moves_run(target, list->of[done], why));
-    return TESS_OK;
-}
-
 /* The rows of A for the rim. */
 static moving move_of_rim(const product_target *target, const route *way, placed a, char *workspace) {
     const problem *p = &way->run;
@@ -268,22 +255,59 @@ static moving move_of_rim(const product_target *target, const route *way, placed
     return moves_of(target, a, to, way->rim.rows, p->k, 1, kind);
 }
 
+/* Whether the kernel copies a part of B itself. */
+static int copies_late(const product_target *target, const plan *decided, const route *way) {
+    return target->by_pieces && !decided->rest.kernel && decided->share == 0 && way->late.whole > 0;
+}
+
+/* Of a matrix, from there on. */
+static placed part_of(placed m, int64_t row, int64_t col) {
+    m.data += (row * m.row + col * m.col) * numeric_size(m.type);
+    return m;
+}
+
+/* What of B is ahead: the first lines of columns that tiles begin with, and all of those beyond whole tiles. */
+static int list_early(const product_target *target, const route *way, placed from, placed to,
+                      moving list[2]) {
+    const problem *p = &way->run;
+    const launch_late *late = &way->late;
+    const int64_t first = late->whole * (int64_t)LACED_COLS, last = first + late->some * (int64_t)LACED_COLS;
+    const move_kind kind = kind_of(way, &way->b);
+    int count = 0;
+    list[count++] = moves_of(target, part_of(from, 0, first), part_of(to, 0, first), least(late->chunk, p->k),
+                             last - first, 1, kind);
+    if (last < p->n)
+        list[count++] =
+            moves_of(target, part_of(from, 0, last), part_of(to, 0, last), p->k, p->n - last, 1, kind);
+    return count;
+}
+/* In elements as those of A and B, since they share a launch. */
+static moving move_of_counts(const product_target *target, const route *way, char *workspace) {
+    const int64_t counts = launch_late_counts(&way->late, way->run.k),
+                  length = counts * (int64_t)sizeof(int32_t) / numeric_size(way->run.in);
+    placed none = {NULL, way->run.in, 0, 1, 0}, to = {workspace + way->counts_at, way->run.in, 0, 1, 0};
+    return moves_of(target, none, to, 1, length, 1, MOVE_ALIGNED);
+}
+
 /* Copies what the route says to the workspace; `run` then points there. C is copied only if it will be read.
  */
-static tess_status copy_in(const product_target *target, const route *way, const operand_places *from,
-                           char *workspace, operands *run, sentence *why) {
+static tess_status copy_in(const product_target *target, const plan *decided, const route *way,
+                           const operand_places *from, char *workspace, operands *run, sentence *why) {
     const problem *p = &way->run;
     int64_t count = p->batch.count;
     placed a = {workspace + way->a.at, p->in, p->a_row, p->a_col, p->batch.stride_a};
     placed b = {workspace + way->b.at, p->in, p->b_row, p->b_col, p->batch.stride_b};
     placed c = {workspace + way->c.at, p->out, p->c_row, p->c_col, p->batch.stride_c};
-    moving_list list = {.count = 0};
-    if (way->a.copied)
-        list.of[list.count++] = moves_of(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a));
-    if (way->b.copied)
-        list.of[list.count++] = moves_of(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b));
-    if (way->rim.rows) list.of[list.count++] = move_of_rim(target, way, from->a, workspace);
-    TRY(move_all(target, &list, why));
+    moving list[MOST_MOVES];
+    int moves = 0, late = copies_late(target, decided, way);
+    if (way->a.copied) list[moves++] = moves_of(target, from->a, a, p->m, p->k, count, kind_of(way, &way->a));
+    if (late)
+        moves += list_early(target, way, from->b, b, &list[moves]);
+    else if (way->b.copied)
+        list[moves++] = moves_of(target, from->b, b, p->k, p->n, count, kind_of(way, &way->b));
+    if (way->rim.rows) list[moves++] = move_of_rim(target, way, from->a, workspace);
+    if (late) list[moves++] = move_of_counts(target, way, workspace);
+    TRY(moves_run_all(target, list, moves, why));
     if (way->a.copied) run->a = a.data;
     if (way->b.copied) run->b = b.data;
     if (way->c.copied) {
@@ -446,7 +470,7 @@ static tess_status run_in_shares(const product_target *target, const plan *decid
 }
 
 static tess_status run_kernel(const product_target *target, const plan *decided, const route *way,
-                              const operands *data, char *workspace, sentence *why) {
+                              const operands *data, const placed *from_b, char *workspace, sentence *why) {
     product_launch launch;
     route whole = *way;
     int64_t params[REGISTRY_PARAMS];
@@ -456,6 +480,12 @@ static tess_status run_kernel(const product_target *target, const plan *decided,
     TRY(describe_launch(decided->kernel, decided->params, &whole, data, params, &launch, why));
     launch.rim = way->rim;
     if (way->rim.rows) launch.rim.a = workspace + way->rim_at;
+    if (copies_late(target, decided, way)) {
+        launch.late = way->late;
+        launch.late.from = from_b->data, launch.late.from_row = (int32_t)from_b->row;
+        launch.late.to = (void *)(uintptr_t)data->b, launch.late.to_row = (int32_t)whole.run.b_row;
+        launch.late.counts = (int32_t *)(void *)(workspace + way->counts_at);
+    }
     return multiply(target, &launch, &whole.run, data, workspace, why);
 }
 
@@ -471,8 +501,8 @@ tess_status product_run(const product_target *target, const plan *decided, const
                     .beta = data->beta,
                     .kept_a = way.swapped ? data->kept_b : data->kept_a,
                     .kept_b = way.swapped ? data->kept_a : data->kept_b};
-    TRY(copy_in(target, &way, &places, workspace, &run, why));
-    TRY(run_kernel(target, decided, &way, &run, workspace, why));
+    TRY(copy_in(target, decided, &way, &places, workspace, &run, why));
+    TRY(run_kernel(target, decided, &way, &run, &places.b, workspace, why));
     return copy_out(target, &way, &places, &run, why);
 }
 

@@ -27,7 +27,8 @@ typedef struct product_launch {
     launch_shape shape;
     int moves;
     const struct split_arguments *split; /* of a product that is split (split.h) */
-    launch_rim rim;                      /* of a kernel with laces */
+    launch_rim rim;                      /* of a kernel with laces, */
+    launch_late late;                    /* and what it copies itself */
     const void *arguments;
     unsigned grid[3];
 } product_launch;

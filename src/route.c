@@ -186,6 +186,19 @@ static void settle_laced(route *r, view v, const void *data) {
     r->workspace += whole_units(r->rim.rows * r->rim.a_row * v.size, 256);
 }
 
+/* What of B, whose rows lay so far apart, such a kernel copies beside its products: where lines are moved as they lie, and a number
+ * of 31 bits says how far. */
+static void settle_late(route *r, const kernel_row *kernel, const int64_t params[REGISTRY_PARAMS],
+                        int64_t from_row) {
+    const int at = registry_find_param(kernel, "LATE");
+    if (at < 0 || r->run.k < 1 || !r->b.copied || !r->b.realigned || r->b.by_columns || r->rounded) return;
+    const int64_t most = INT32_MAX / r->run.k;
+    if (from_row <= 0 || from_row > most || r->run.b_row > most) return;
+    r->late = launch_late_of(&r->run, (int)params[at]);
+    r->counts_at = r->workspace;
+    r->workspace += whole_units(launch_late_counts(&r->late, r->run.k) * (int64_t)sizeof(int32_t), 256);
+}
+
 tess_type route_input(const problem *what, const kernel_row *kernel) {
     int rounds = what->compute == TESS_COMPUTE_BF16 && what->in == TESS_F32 && kernel->block &&
                  !kernel->vector_only && registry_takes(kernel, TESS_BF16, what->out);
@@ -230,7 +243,9 @@ tess_status route_of(const problem *what, const kernel_row *kernel, const int64_
         settle_laced(out, view_a(run), out->swapped ? b : a);
     else
         settle_input(out, &out->a, view_a(run), 0, kernel, params, out->swapped ? b : a);
+    const int64_t b_row = run->b_row;
     settle_input(out, &out->b, view_b(run), 1, kernel, params, out->swapped ? a : b);
+    if (kernel->laces) settle_late(out, kernel, params, b_row);
     c = view_c(run);
     if (!lies_in_rows(&c)) reserve(out, &out->c, &c, 0);
     return TESS_OK;

@@ -34,8 +34,10 @@ typedef struct route {
     int swapped; /* run's A is the product's B transposed, and the other way round */
     int rounded; /* A and B are f32 and lose bits as they are copied: they become bf16, or TF32, f32 of 11 bits */
     route_part a, b, c;
-    launch_rim rim;    /* of a kernel with laces */
-    int64_t rim_at;    /* its rows of A are copied to so many bytes after the workspace's beginning */
+    launch_rim rim;   /* of a kernel with laces */
+    int64_t rim_at;   /* its rows of A are copied to so many bytes after the workspace's beginning */
+    launch_late late; /* what of B it may copy itself; its counts lie there */
+    int64_t counts_at;
     int64_t workspace; /* bytes */
 } route;
 

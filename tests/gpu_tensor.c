@@ -148,6 +148,28 @@ GPU_TEST(gpu_bits_do_not_depend_on_addresses) {
     tess_close(ctx);
 }
 
+/* B is copied beside the products, in two pieces of k: with a rim of C and without, from lines that begin with a word and from such
+ * that begin in the middle of one; and none of a product without k. */
+GPU_TEST(gpu_copies_beside_products) {
+    static const struct {
+        int64_t m, n, k, off;
+    } cases[] = {{2061, 3602, 23, 1}, {3090, 3075, 23, 0}, {300, 137, 0, 0}};
+    tess_context *ctx = gpu_open();
+    if (!ctx) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const problem_spec spec = {.types = type_pairs[2], /* f16 */
+                                   .m = cases[i].m,
+                                   .n = cases[i].n,
+                                   .k = cases[i].k,
+                                   .alpha = 1,
+                                   .store_a = STORE_ROW,
+                                   .store_b = STORE_ROW,
+                                   .data = DATA_EXACT};
+        try_shifted(ctx, &spec, &(tess_options){.kernel = "wgmma_12_apart"}, cases[i].off);
+    }
+    tess_close(ctx);
+}
+
 /* A matrix of bf16 in device memory, row after row. */
 static tess_matrix make_resident(tess_context *ctx, int64_t rows, int64_t cols, const uint16_t *from) {
     void *memory = gpu_alloc(ctx, from, (size_t)(rows * cols) * sizeof *from);

@@ -1,9 +1,10 @@
-/* unit_apart.c: tiles whose rows of C lie 8 apart (kernels/apart.h, walk.h and raster.h), on this machine:
+/* unit_apart.c: tiles whose rows of C lie 8 apart (kernels/apart.h, late.h, walk.h and raster.h), on this machine:
  * in what order blocks compute them, and what their producer asks TMA for. TMA is played by loops, from maps
  * as the host makes them, and every tile and its part of the rim is multiplied from the stages it was given,
  * as wgmma_12_apart does. Each barrier must get as many bytes as it was told to expect, or a kernel would
- * wait for ever; each element of C is computed once, and right. White-box: the kernels' headers are compiled
- * here. */
+ * wait for ever; each element of C is computed once, and right. Warps that copy a part of B are played lane by
+ * lane ahead of all blocks; that TMA is asked for none of it before its count is looked at is checked. White-box:
+ * the kernels' headers are compiled here. */
 #include "harness.h"
 
 #include <stdint.h>
@@ -14,6 +15,7 @@
 
 #define DEVICE static __attribute__((unused))
 #define UNROLL
+#define UNROLL_BY(n)
 static struct { unsigned x; } blockIdx, gridDim, threadIdx;
 
 typedef int16_t in_t;
@@ -50,6 +52,41 @@ static struct { int bm, bn, group; } built;
 #define BOXES     1
 #define BOX       0
 #define CONSUMERS 1
+#define LATE      1
+#define LATE_COLS 64
+
+/* ---- A warp that copies: its lanes one after the other, each of which draws all parts ---- */
+
+static int part_drawn;
+static int atomicAdd(int *count, int value) {
+    *count += value;
+    return *count - value;
+}
+static int __shfl_sync(unsigned mask, int value, int lane) {
+    (void)mask, (void)value, (void)lane;
+    return part_drawn++;
+}
+#define __syncwarp()         ((void)0)
+#define hidden(number)       (number)
+#define fence_async_global() ((void)0)
+static void add_released(int *count, int value) {
+    *count += value;
+}
+static unsigned read_word(const unsigned *from) {
+    unsigned word;
+    memcpy(&word, from, sizeof word);
+    return word;
+}
+
+/* Which counts a block has looked at. */
+enum { MOST_COUNTS = 1000 };
+static const int *counts;
+static char looked_at[MOST_COUNTS];
+static int acquired(const int *count) {
+    if (CHECK(count > counts && count < counts + MOST_COUNTS, "a count %d further on", (int)(count - counts)))
+        looked_at[count - counts] = 1;
+    return *count;
+}
 
 /* ---- Shared memory: every stage of a block is kept ---- */
 
@@ -91,6 +128,8 @@ static in_t element_of(const tensor_map *map, int x, int line, int product) {
     return map->data[product * map->batch + line * map->distance + x];
 }
 
+static void check_late(const tensor_map *map, int x, int line);
+
 /* A box, to the stage that was announced last. */
 static void tma_load(unsigned to, const tensor_map *map, int x, int line, int product, unsigned barrier) {
     const int unit = 16 / (int)sizeof(in_t), bytes = map->wide * map->high * (int)sizeof(in_t);
@@ -102,6 +141,7 @@ static void tma_load(unsigned to, const tensor_map *map, int x, int line, int pr
     CHECK(slot == (used - 1) % STAGES && barrier == full_at + 8 * (unsigned)slot,
           "of stage %d a box goes to slot %d, and counts at %u", used - 1, slot, barrier);
     if (!CHECK(first + bytes <= STAGE, "%d bytes from byte %d of a stage on", bytes, first)) return;
+    check_late(map, x, line);
     for (int i = 0; i < map->high; i++)
         for (int j = 0; j < map->wide; j++)
             s->memory[first / (int)sizeof(in_t) + i * map->wide + j] =
@@ -181,6 +221,7 @@ TEST(apart_order_gives_edges_to_short_blocks) {
  * and B (2) those that all products of a batch have. */
 typedef struct shape {
     int m, n, k, count, rim_rows, rim_cols, pad_a, pad_b, shared, blocks;
+    int whole, some, chunk; /* columns of tiles that are copied beside, and lines; 0: none */
 } shape;
 
 /* C, product after product, and how often each element was computed. */
@@ -256,7 +297,7 @@ static void multiply_rim(const apart_gemm *all, const tile *t, const filled *s, 
 static void multiply(const apart_gemm *all, const result *r) {
     const gemm *g = &all->all.g;
     filled *s = kept;
-    for (tiles w = begin_tiles(all); w.at < w.total; w.at += w.step) {
+    for (tiles w = tiles_from(all, (int)blockIdx.x); w.at < w.total; w = tiles_from(all, w.at + w.step)) {
         const tile t = tile_at(all, &w);
         const int begin = begin_of(g, t.at.product), blocks = (g->k + begin + BK - 1) / BK;
         if (!CHECK(s + blocks <= kept + used, "%d stages", used)) return;
@@ -356,6 +397,43 @@ static int wrong_elements(const gemm *g, const in_t *a, const in_t *b, long long
     return wrong;
 }
 
+/* Of the product that is computed. */
+static const apart_gemm *product;
+
+/* A box of B needs the counts of all its lines that are copied late. */
+static void check_late(const tensor_map *map, int x, int line) {
+    const late_copy *late = &product->late;
+    if (map != &product->all.b) return;
+    for (int i = line < 0 ? 0 : line; i < line + map->high && i < product->all.g.k; i++)
+        if (x / BN < late->whole || (x / BN < late->whole + late->some && i >= late->chunk)) {
+            const int chunks = round_up(product->all.g.k, late->chunk) / late->chunk;
+            if (!CHECK(looked_at[1 + x / BN * chunks + i / late->chunk], "line %d from column %d on", i, x))
+                return;
+        }
+}
+
+/* What of B is late, from a matrix whose lines begin anywhere; the rest was copied ahead. */
+static void copy_beside(const shape *s, apart_gemm *all, const in_t *from, int from_row, in_t *to,
+                        int to_row) {
+    const gemm *g = &all->all.g;
+    const int chunk = s->chunk, chunks = round_up(g->k, chunk) / chunk, some = (s->whole + s->some) * BN;
+    int *made = make_zeros(MOST_COUNTS);
+    counts = made;
+    all->late = (late_copy){from, to, made, from_row, to_row, s->whole, s->some, chunk, 0};
+    for (int line = 0; line < g->k; line++)
+        for (int i = 0; i < to_row; i++) {
+            const int ahead = i < g->n && (i >= some || (i >= s->whole * BN && line < chunk));
+            to[line * to_row + i] = ahead ? from[line * from_row + i] : GARBAGE;
+        }
+    for (threadIdx.x = 32; threadIdx.x < 64; threadIdx.x++) part_drawn = 0, copy_late(&all->late, g->k);
+    for (int i = 0; i < (s->whole + s->some) * chunks; i++) {
+        const int left = g->k - i % chunks * chunk, lines = left < chunk ? left : chunk,
+                  ahead = i >= s->whole * chunks && i % chunks == 0;
+        CHECK(made[1 + i] == (ahead ? 0 : round_up(lines, LATE_LINES) / LATE_LINES),
+              "count %d of %d in each column: %d", i, chunks, made[1 + i]);
+    }
+}
+
 /* The whole product, a block after another. */
 static void check_product(const shape *s) {
     const int lda = s->k + s->pad_a, ldb = round_up(s->n, 8) + 8 * s->pad_b;
@@ -371,20 +449,31 @@ static void check_product(const shape *s) {
     in_t *rim = s->rim_rows ? copy_of_rim(&g, s->rim_rows, a, round_up(s->k, 8)) : NULL;
     const result r = {s->count * s->m, s->n, make_zeros(s->count * s->m * s->n),
                       make_zeros(s->count * s->m * s->n)};
-    const apart_gemm all = apart_of(s, &g, a, b, ldb, rim);
+    apart_gemm all = apart_of(s, &g, a, b, ldb, rim);
+    const int from_row = s->n + s->pad_a;
+    in_t *copy = NULL, *from = NULL;
+    if (s->whole) {
+        copy = test_alloc((size_t)(s->k * ldb) * sizeof *copy);
+        from = make_matrix(1, 0, s->k, from_row, s->n);
+        copy_beside(s, &all, from, from_row, copy, ldb);
+        all.all.b.data = copy;
+        if (s->rim_cols) all.rim_b.data = copy;
+    }
+    product = &all;
     const room memory = rooms(NULL);
     full_at = memory.full, empty_at = memory.empty;
     gridDim.x = (unsigned)s->blocks;
     for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) {
         used = 0;
+        memset(looked_at, 0, sizeof looked_at);
         produce(&all, memory);
         multiply(&all, &r);
     }
-    int wrong = wrong_elements(&g, a, b, ldb, &r);
+    int wrong = wrong_elements(&g, a, from ? from : b, from ? from_row : ldb, &r);
     CHECK(wrong == 0,
           "%d of %d×%d×%d, rims of %d and %d, lda=%d ldb=%d, BM=%d BN=%d GROUP=%d, %d blocks: %d are wrong",
           s->count, s->m, s->n, s->k, s->rim_rows, s->rim_cols, lda, ldb, BM, BN, GROUP, s->blocks, wrong);
-    free(a), free(b), free(rim), free(r.c), free(r.taken);
+    free(a), free(b), free(rim), free(r.c), free(r.taken), free(copy), free(from), free(all.late.counts);
 }
 
 /* ---- Shapes ---- */
@@ -418,6 +507,19 @@ TEST(apart_multiplies_everything) {
     for (sampling s = sampling_start(40, 80, 0.2); sampling_next(&s);) {
         build(1 << draw(0, 3), draw(0, 1) ? 64 : 128, draw(1, 32));
         const shape one = draw_shape(s.index & 1 ? draw(1, 8) : 0, s.index & 2 ? draw(1, 8) : 0);
+        check_product(&one);
+    }
+    free(kept);
+}
+
+/* B's lines begin anywhere, and columns of tiles are copied beside, all of their lines or those from the first chunk on. */
+TEST(apart_copies_what_is_late) {
+    kept = test_alloc(MOST_STAGES * sizeof *kept);
+    for (sampling s = sampling_start(30, 60, 0.2); sampling_next(&s);) {
+        build(1 << draw(0, 2), 64, draw(1, 32));
+        shape one = draw_shape(s.index & 1 ? draw(1, 8) : 0, s.index & 2 ? draw(1, 8) : 0);
+        one.count = 1, one.whole = draw(1, 5), one.some = draw(1, 2), one.chunk = LATE_LINES * draw(1, 12);
+        one.n = 64 * (one.whole + one.some + draw(0, 1)) + (one.rim_cols ? one.rim_cols : draw(9, 64));
         check_product(&one);
     }
     free(kept);

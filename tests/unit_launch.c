@@ -94,6 +94,33 @@ TEST(launch_rims) {
     }
 }
 
+/* Columns that the first round of 132 tiles does not need are copied beside it, and of those it does, all but the first part of k;
+ * where there are few rows of tiles, few rounds, or products of a batch, nothing is. */
+TEST(launch_copies_beside_products) {
+    static const struct {
+        int64_t m, n, k, count;
+        int parts, whole, some, chunk;
+        int64_t counts;
+    } cases[] = {{4097, 4097, 4097, 1, 4, 10, 6, 1040, 65}, {4095, 4095, 4095, 1, 4, 11, 4, 1024, 61},
+                 {4100, 4100, 4100, 1, 1, 10, 6, 4112, 17}, {4097, 4097, 4097, 1, 0, 0, 0, 0, 0},
+                 {4097, 4097, 4097, 2, 4, 0, 0, 0, 0},      {4097, 2817, 4097, 1, 4, 0, 0, 0, 0},
+                 {4097, 3073, 4097, 1, 4, 6, 6, 1040, 49},  {2049, 8193, 4097, 1, 4, 0, 0, 0, 0},
+                 {2061, 3602, 37, 1, 4, 8, 6, 16, 43},      {3090, 3075, 37, 1, 4, 6, 6, 16, 37},
+                 {2061, 3601, 37, 1, 1, 8, 6, 48, 15},      {4097, 4096, 64, 1, 2, 10, 5, 32, 31},
+                 {4097, 4097, 0, 1, 4, 0, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const problem what = {.m = cases[i].m,
+                              .n = cases[i].n,
+                              .k = cases[i].k,
+                              .batch.count = cases[i].count};
+        const launch_late late = launch_late_of(&what, cases[i].parts);
+        CHECK(late.whole == cases[i].whole && late.some == cases[i].some && late.chunk == cases[i].chunk,
+              "case %zu: %d whole columns of tiles, %d more, %d lines", i, late.whole, late.some, late.chunk);
+        CHECK(launch_late_counts(&late, what.k) == cases[i].counts, "case %zu: %d counts", i,
+              (int)launch_late_counts(&late, what.k));
+    }
+}
+
 /* A comment that is too long for a line moves the value to the next, as a formatter writes it. */
 TEST(launch_parameters_may_take_two_lines) {
     kernel_source source;

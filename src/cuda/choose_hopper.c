@@ -345,8 +345,9 @@ static double time_to_copy(const problem *run, lines a, lines b) {
 /* Rows of A that begin anywhere, where they lie: tiles have every eighth row of C, and only B is copied. What a multiprocessor takes
  * for 128 bytes of k of its tile of 128×256, and for the tile's end; with A, B and C of 16 bits, as long as blocks are in step, and
  * from where on it was measured. Tiles that have the rim of C beside their own take longer, which costs nothing if there are blocks
- * with a tile less than others. */
-static const double apart_time = 695, apart_end = 2000, apart_edge = 0.5, apart_bytes = 100e6;
+ * with a tile less than others. Of the copy, where most of it is made beside the products, so much is left. */
+static const double apart_time = 695, apart_end = 2000, apart_edge = 0.5, apart_bytes = 100e6,
+                    apart_late = 0.6;
 enum { APART_LEAST = 2049, APART_LEAST_K = 501 };
 
 /* Nanoseconds of that, with the copy; or infinitely many. */
@@ -365,7 +366,7 @@ static double time_apart(const problem *run, lines a, int sms) {
     const double step =
         apart_time * (of_rounds + of_blocks * (double)tiles / (double)(rounds * sms)) * stages;
     return launch_start + (double)rounds * (apart_end + step) + (edges > room ? apart_edge * step : 0) +
-           cuda_copy_time(size * k * (double)run->n);
+           (launch_late_of(run, 1).whole > 0 ? apart_late : 1) * cuda_copy_time(size * k * (double)run->n);
 }
 
 /* The kernel may compute the transposed product. */

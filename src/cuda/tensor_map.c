@@ -113,6 +113,7 @@ tess_status tensor_map_apart(cuda_device *self, const product_launch *launch, ap
     memset(out, 0, sizeof *out);
     out->all.g = *g;
     out->rim_rows = rim->rows, out->rim_cols = rim->cols;
+    out->late = launch->late;
     for (int i = 0; i < LACES; i++) {
         lines rows = class_of(launch, i);
         TRY(encode(self, &rows, launch->in, 1, of_a, &out->rows[i], why));

@@ -30,6 +30,7 @@ typedef struct apart_gemm {
     tma_gemm all;
     tensor_map rows[LACES], rim_a, rim_b;
     int32_t rim_rows, rim_cols;
+    launch_late late;
 } apart_gemm;
 
 /* Fills in the maps of a launch of a kernel with boxes. C has one only where TMA writes it: STORE is 1. */

@@ -255,10 +255,12 @@ int standin_copy(const standin_move *v, const char *names, int64_t products) {
 static int copy_lines(const standin_move *v, const pair *types, int64_t products) {
     int64_t size = (int64_t)tess_type_size(types->in), bytes = v->cols * size,
             behind = (16 - bytes % 16) % 16;
-    if ((v->from_col != 1 && v->cols > 1) || v->to_col != 1 || (uintptr_t)v->to % 16 != 0 ||
+    if (v->from_col != (v->from ? 1 : 0) || v->to_col != 1 || (uintptr_t)v->to % 16 != 0 ||
         v->to_row * size % 16 != 0 || v->batch_to * size % 16 != 0)
         return MISALIGNED_ADDRESS;
-    int result = copy_as(v, types->in, types->in, 0, products);
+    standin_move zeros = *v;
+    if (!v->from) zeros.from = v->to, zeros.rows = zeros.cols = 0; /* from nowhere */
+    int result = copy_as(v->from ? v : &zeros, types->in, types->in, 0, products);
     for (int64_t index = 0; result == SUCCESS && index < products; index++)
         for (int64_t i = 0; i < v->rows; i++) {
             char *end = v->to + (index * v->batch_to + i * v->to_row) * size + bytes;
@@ -269,7 +271,7 @@ static int copy_lines(const standin_move *v, const pair *types, int64_t products
 }
 
 int standin_copy_lines(const standin_move *moves, unsigned count, const char *names, int64_t products) {
-    int result = count == 1 || count == 2 ? SUCCESS : ILLEGAL_ADDRESS;
+    int result = count >= 1 && count <= 5 ? SUCCESS : ILLEGAL_ADDRESS;
     for (unsigned i = 0; i < count && result == SUCCESS; i++)
         result = copy_lines(&moves[i], find_pair(names), products);
     return result;
@@ -320,6 +322,30 @@ static int multiply_rim(const standin_apart *t, const char *names, standin_gemm 
     return standin_multiply(&g, names, &(standin_order){.vec = 0}, 1);
 }
 
+/* What of B the kernel copies: counts must be 0, and what it reads there. */
+static int copy_late(const standin_apart *t) {
+    const standin_gemm *g = &t->all.g;
+    const int64_t whole = (int64_t)t->late_whole * 256, width = whole + (int64_t)t->late_some * 256,
+                  chunk = t->late_chunk;
+    if (width == 0) return SUCCESS;
+    if (chunk < 16 || chunk % 16 != 0 || width > g->n - t->rim_cols || t->late_to != g->b ||
+        t->late_to_row != g->ldb || (uintptr_t)t->late_to % UNIT != 0 || g->count != 1)
+        return ILLEGAL_ADDRESS;
+    const int64_t counts = 1 + width / 256 * ((g->k + chunk - 1) / chunk);
+    if (!standin_is_device(t->late_counts, 0, 4 * counts)) return ILLEGAL_ADDRESS;
+    for (int64_t i = 0; i < counts; i++)
+        if (t->late_counts[i] != 0) return MISALIGNED_ADDRESS;
+    for (int64_t k = 0; k < g->k; k++) {
+        const int64_t bytes = 2 * (k < chunk ? whole : width);
+        const char *from = t->late_from + k * t->late_from_row * 2;
+        char *to = t->late_to + k * t->late_to_row * 2;
+        if (!standin_is_device(from, 0, bytes) || !standin_is_device(to, 0, bytes)) return ILLEGAL_ADDRESS;
+        memcpy(to, from, (size_t)bytes);
+    }
+    for (int64_t i = 0; i < counts; i++) t->late_counts[i] = 1 + (int32_t)g->k;
+    return SUCCESS;
+}
+
 int standin_multiply_apart(const standin_apart *t, const char *names) {
     const pair *types = find_pair(names);
     standin_gemm g = t->all.g;
@@ -333,6 +359,7 @@ int standin_multiply_apart(const standin_apart *t, const char *names) {
     if (!take_map(&t->all.b.map, type, in, g.n, g.k, g.count, g.b, &g.ldb, &g.batch_b) ||
         (t->rim_cols > 0 && !is_rim_of(&t->rim_b.map, &t->all.b.map, in)))
         return MISALIGNED_ADDRESS;
+    if ((result = copy_late(t)) != SUCCESS) return result;
     if (t->rim_rows > 0 && (result = multiply_rim(t, names, g, type)) != SUCCESS) return result;
     g.m -= t->rim_rows;
     return standin_multiply(&g, names, &(standin_order){.vec = 0}, g.count);

@@ -108,10 +108,10 @@ typedef struct measurement {
 typedef struct launch {
     char name[64], types[16];
     standin_order order;
-    unsigned products, moves; /* moves: of move_lines, one or two */
+    unsigned products, moves; /* moves: of move_lines, one to five */
     union {
         standin_gemm gemm;
-        standin_move move, moves[2];
+        standin_move move, moves[5];
         standin_tma tma;
         standin_apart apart;
         standin_split split;
@@ -197,7 +197,7 @@ static int uses_maps(const char *name) {
 
 static size_t argument_size(const standin_function *function) {
     const char *name = function->name;
-    if (strcmp(name, "move_lines") == 0) return 2 * sizeof(standin_move);
+    if (strcmp(name, "move_lines") == 0) return 5 * sizeof(standin_move);
     if (strncmp(name, "move_", 5) == 0 || strncmp(name, "round_", 6) == 0) return sizeof(standin_move);
     if (strcmp(function->module->file, "split_prepare.cu") == 0 || strcmp(name, "split_03_mma") == 0)
         return sizeof(standin_split);

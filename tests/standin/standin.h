@@ -67,6 +67,10 @@ typedef struct standin_apart {
     standin_tma all;
     standin_place rows[8], rim_a, rim_b;
     int32_t rim_rows, rim_cols;
+    const char *late_from;
+    char *late_to;
+    int32_t *late_counts;
+    int32_t late_from_row, late_to_row, late_whole, late_some, late_chunk, unused;
 } standin_apart;
 
 /* What kernels around a product are passed that is split into parts: `split` in kernels/parts.h. */
