@@ -298,12 +298,13 @@ static choice choice_of(const cuda_device *self, int64_t size, choice_cut *cut) 
     return cuda_choose((const device *)self, &what, cut);
 }
 
-/* Where rows of A begin anywhere, and whole tiles leave little of C: 80.0 us instead of 82.3 at 2701, 75.6 instead of 80.3 at 2801,
- * 190 instead of 222 at 3841, 199 instead of 220 at 4001. Elsewhere tiles of other sizes are faster, with copies of A and B. */
+/* Where rows of A begin anywhere, and whole tiles leave little of C: 80.0 us instead of 82.3 at 2701, 75.6 instead of 80.3 at 2801;
+ * and with most of B copied beside the products 177 instead of 187 at 3833, 196 instead of 218 at 3849, 198 instead of 205 at
+ * 3961. Elsewhere tiles of other sizes are faster, with copies of A and B: 337 instead of 345 at 4609, 323 instead of 373 at 4701. */
 TEST(square_rows_that_begin_anywhere_are_taken_apart) {
     const cuda_device *self = h200_begin();
-    static const int64_t apart[] = {2701, 2801, 3841, 4001},
-                         others[] = {1001, 2049, 2055, 3001, 3457, 3601, 4201, 4501, 4609, 5001, 8191};
+    static const int64_t apart[] = {2701, 2801, 3809, 3833, 3841, 3849, 3905, 3961, 4001},
+                         others[] = {1001, 2049, 2055, 3001, 3457, 3601, 4201, 4501, 4609, 4701, 5001, 8191};
     for (int64_t size = 4090; size <= 4104; size++) {
         choice_cut cut = {.share = 0};
         choice chosen = choice_of(self, size, &cut);
