@@ -78,7 +78,7 @@ DEVICE tile tile_at(const apart_gemm *all, const tiles *w) {
             tile_of(number, w->rows - 1, w->cols - 1, GROUP, &row, &col);
             row++, col = w->cols - 2 - col;
         } else {
-            const int of_edge = -1 - number; /* the last column first: it is not late */
+            const int of_edge = -1 - number; /* the last column first: it is early */
             row = of_edge < w->rows ? of_edge : 0;
             col = of_edge < w->rows ? w->cols - 1 : w->rows + w->cols - 2 - of_edge;
         }

@@ -6,6 +6,7 @@
  *   wgmma_*, WGMMA         64×BN sums of four warps += A (64×32 bytes) * B (32 bytes×BN), both in shared memory; WGMMA_HELD
  *                          with A in registers. WGMMA_COLS, if the kernel defines it, instead of BN
  *   send_four, …           sums to the shared memory of another block of the cluster; read_four, write_four: of this one
+ *   acquired, add_released counts by which blocks tell each other what they have written
  *   tile_of                which tile of C comes at which place in the order
  *
  * A tile in shared memory is lines of 128 bytes, their pieces of 16 swizzled as TMA writes and wgmma reads them: piece

@@ -3,18 +3,20 @@
 #ifndef LATE_H
 #define LATE_H
 
-/* What is copied of B, to where tiles are fetched from: of the tiles' columns the first so many
- * (`whole`), and of the `some` that follow all lines but the first `chunk`. A count for every `chunk` lines of each of those columns
- * says how many of its parts are there; the first count of all says how many parts have been begun. They are 0 at first. */
+/* What is copied of B, to where tiles are fetched from: of the tiles' columns the first so many (`whole`), and of the `some` that
+ * follow all lines but the first `chunk`. A count for every `chunk` lines of each of those columns says how many of its parts are
+ * there; the first count of all says how many parts have been begun. They are 0 at first. (src/launch.h has the same struct.) */
 typedef struct late_copy {
     const in_t *from;
     in_t *to;
     int *counts;
     int from_row, to_row, whole, some, chunk, unused;
 } late_copy;
-enum { LATE_LINES = 16 }; /* of k, of a part; `chunk` is so many or a multiple */
+enum {
+    LATE_LINES = 16
+}; /* of k, of a part; `chunk` is so many or a multiple (launch_late_of in src/launch.c) */
 #ifndef LATE_COLS
-#define LATE_COLS BN
+#define LATE_COLS BN /* columns of a part; a constant where BN is none */
 #endif
 
 DEVICE int late_columns(const late_copy *late) {

@@ -11,7 +11,7 @@
  *          of 128 by 256
  * expect:  on an H200 a seventh less time than before at 4097, 9 % less at 4095
  * limits:  any m, n, k; A in rows, B in rows aligned to 16 bytes: others are copied first; elements of 16 bits; sm_90a
- * next:    what is copied beside the products makes them some 4 % longer, by more than the instructions and bytes explain. That lines
+ * next:    what is copied beside the products makes them some 2 % longer, by more than the instructions and bytes explain. That lines
  *          of B begin otherwise for each k is what keeps wgmma from taking them where they lie
  */
 #ifndef STAGES

@@ -67,7 +67,7 @@ launch_rim launch_rim_of(const problem *run);
 
 /* Of such a kernel whose B is copied: of the columns of its tiles it copies the first `whole` itself, beside its products, and of
  * the `some` that follow the lines of k from `chunk` on; 0 of both: nothing. Counts begin at 0: one of all, and one for every
- * `chunk` lines of each of those columns. `late_copy` in kernels/apart.h. */
+ * `chunk` lines of each of those columns. `late_copy` in kernels/late.h. */
 typedef struct launch_late {
     const void *from;
     void *to;

@@ -105,6 +105,19 @@ GPU_TEST(gpu_wgmma_addresses_off_by_some) {
     try_addresses_of("wgmma_");
 }
 
+/* A and B in rows; and which types of type_pairs. */
+enum { F16 = 2, F16_TO_F32 = 3 };
+static problem_spec in_rows(int types, int64_t m, int64_t n, int64_t k, data_kind data) {
+    return (problem_spec){.types = type_pairs[types],
+                          .m = m,
+                          .n = n,
+                          .k = k,
+                          .alpha = 1,
+                          .store_a = STORE_ROW,
+                          .store_b = STORE_ROW,
+                          .data = data};
+}
+
 /* However far the matrices begin from an aligned address. */
 static void try_bits(tess_context *ctx, const problem_spec *spec, const tess_options *options) {
     problem p;
@@ -135,14 +148,7 @@ GPU_TEST(gpu_bits_do_not_depend_on_addresses) {
     tess_context *ctx = gpu_open();
     if (!ctx) return;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const problem_spec spec = {.types = type_pairs[3], /* f16:f32 */
-                                   .m = cases[i].m,
-                                   .n = cases[i].n,
-                                   .k = cases[i].k,
-                                   .alpha = 1,
-                                   .store_a = STORE_ROW,
-                                   .store_b = STORE_ROW,
-                                   .data = DATA_RANDOM};
+        const problem_spec spec = in_rows(F16_TO_F32, cases[i].m, cases[i].n, cases[i].k, DATA_RANDOM);
         try_bits(ctx, &spec, &cases[i].options);
     }
     tess_close(ctx);
@@ -155,14 +161,7 @@ GPU_TEST(gpu_copies_beside_products) {
     tess_context *ctx = gpu_open();
     if (!ctx) return;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const problem_spec spec = {.types = type_pairs[2], /* f16 */
-                                   .m = cases[i].m,
-                                   .n = cases[i].n,
-                                   .k = cases[i].k,
-                                   .alpha = 1,
-                                   .store_a = STORE_ROW,
-                                   .store_b = STORE_ROW,
-                                   .data = DATA_EXACT};
+        const problem_spec spec = in_rows(F16, cases[i].m, cases[i].n, cases[i].k, DATA_EXACT);
         try_shifted(ctx, &spec, &(tess_options){.kernel = "wgmma_12_apart"}, cases[i].off);
     }
     tess_close(ctx);
