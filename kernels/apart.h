@@ -1,6 +1,6 @@
 /* apart.h: tiles whose rows of C lie LACES apart, in what order blocks compute them, and how one thread asks for their stages. A
- * kernel for Hopper says #include "apart.h" after walk.h, where it has defined BM, BN, BK, A_BYTES, CHUNK, RIM_A, RIM_B,
- * RIM_BYTES and LATE.
+ * kernel for Hopper says #include "apart.h" after walk.h, where it has defined BM, BN, BK, STEP, STEPS, TURN, A_BYTES, CHUNK, RIM_A,
+ * RIM_B, RIM_BYTES and LATE.
  *
  * Rows of A that are no multiple of 16 bytes begin eight ways, and those that are LACES = 8 apart begin alike: they are a class,
  * and have a tensor map of their own, from the multiple of 16 bytes on that lies ahead of the first. So k begins up to 7
@@ -63,10 +63,12 @@ DEVICE int tile_number(int at, int blocks, int total, int edges) {
     return number < inner - taken ? number : -1 - (places + number - (inner - taken));
 }
 
-/* A tile: its first row of those of its class, and column; its product, of each of which there are LACES. */
+/* A tile: its first row of those of its class, and column; its product, of each of which there are LACES; and whether its k is
+ * walked `back`. */
 typedef struct tile {
     place at;
     rims with;
+    int back;
 } tile;
 
 DEVICE tile tile_at(const apart_gemm *all, const tiles *w) {
@@ -91,7 +93,10 @@ DEVICE tile tile_at(const apart_gemm *all, const tiles *w) {
     t.with = has_rows && has_cols ? RIM_ALL : has_rows ? RIM_ROWS : has_cols ? RIM_COLS : NO_RIM;
     t.at.row = row % w->in_class * BM;
     t.at.col = col * BN;
-    t.at.product = index * LACES + row / w->in_class;
+    /* Classes of a block's tiles mix: where 8 lie between the rows of two, those would begin alike. */
+    const int lace = row / w->in_class;
+    t.at.product = index * LACES + (lace ^ lace / 4);
+    t.back = w->at / w->step % 2;
     return t;
 }
 
@@ -102,6 +107,55 @@ DEVICE int begin_of(const gemm *g, int product) {
     return (int)(product % LACES * g->lda % unit);
 }
 
+/* How many stages are multiplied in whole turns; a stage or two may follow. */
+DEVICE int whole_stages(int steps) {
+    return steps / (STEPS * TURN) * TURN;
+}
+
+/* What consumers are told of a tile, beside its first stage: to count it anew takes a thousand cycles between two tiles. It
+ * is there as long as that stage. */
+DEVICE unsigned told_at(room r, int slot) {
+    return r.old + 16 * BM + 16 * slot;
+}
+DEVICE void tell(room r, int slot, const tile *t) {
+    piece p;
+    p.at[0] = (unsigned)t->at.row, p.at[1] = (unsigned)t->at.col, p.at[2] = (unsigned)t->at.product;
+    p.at[3] = (unsigned)t->with | (unsigned)t->back << 3;
+    keep_piece(told_at(r, slot), p);
+}
+DEVICE tile told(room r, int slot) {
+    const piece p = shared_piece(told_at(r, slot));
+    tile t;
+    t.at.row = (int)p.at[0], t.at.col = (int)p.at[1], t.at.product = (int)p.at[2];
+    t.with = (rims)(p.at[3] & RIM_ALL), t.back = (int)(p.at[3] >> 3);
+    return t;
+}
+
+/* The tiles of this block. */
+DEVICE int tiles_of_block(const apart_gemm *all) {
+    const tiles w = tiles_from(all, (int)blockIdx.x);
+    return w.at < w.total ? (w.total - 1 - w.at) / w.step + 1 : 0;
+}
+
+/* Lines of B that are there for a tile: those below `high`, and those from `low` on. */
+typedef struct arrived {
+    int low, high;
+} arrived;
+
+/* Waits for those of a stage, and for what lies on the way there. */
+DEVICE void await_stage(const late_copy *late, const tile *t, int k, int line, arrived *b) {
+    const int column = t->at.col / BN;
+    if (t->back) {
+        while (b->low > line && b->low > b->high) {
+            b->low = (b->low - 1) / late->chunk * late->chunk;
+            await_lines(late, k, column, b->low);
+        }
+    } else {
+        for (; b->high < line + BK && b->high < k; b->high += late->chunk)
+            await_lines(late, k, column, b->high);
+    }
+}
+
 /* Who asks for the stages of tile after tile. */
 DEVICE void produce(const apart_gemm *all, room r) {
     const gemm *g = &all->all.g;
@@ -109,17 +163,17 @@ DEVICE void produce(const apart_gemm *all, room r) {
     for (tiles w = tiles_from(all, (int)blockIdx.x); w.at < w.total; w = tiles_from(all, w.at + w.step)) {
         const tile t = tile_at(all, &w);
         const int begin = begin_of(g, t.at.product), blocks = (g->k + begin + BK - 1) / BK,
-                  index = t.at.product / LACES;
+                  whole = whole_stages((g->k + begin + STEP - 1) / STEP), index = t.at.product / LACES;
         const int product_a = g->batch_a ? index : 0, product_b = g->batch_b ? index : 0;
-        int there = LATE > 0 ? lines_there(&all->late, g->k, t.at.col / BN) : g->k;
+        arrived b = {g->k, LATE > 0 ? lines_there(&all->late, g->k, t.at.col / BN) : g->k};
         const int bytes = RIM_A + (t.with & RIM_COLS ? RIM_BYTES : 0) + (t.with & RIM_ROWS ? RIM_BYTES : 0);
         const tensor_map *rows = &all->rows[t.at.product % LACES];
         for (int block = 0; block < blocks; block++) {
             const unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
-            const int k = block * BK;
-            for (; LATE > 0 && there < k - begin + BK && there < g->k; there += all->late.chunk)
-                await_lines(&all->late, g->k, t.at.col / BN, there);
+            const int k = stage_of(block, whole, t.back) * BK;
+            if (LATE > 0) await_stage(&all->late, &t, g->k, k - begin, &b);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
+            if (block == 0) tell(r, at.slot, &t);
             barrier_expect(full, bytes);
             tma_load(stage, rows, k, t.at.row, product_a, full);
             UNROLL

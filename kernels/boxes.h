@@ -87,7 +87,7 @@ typedef struct output {
 } output;
 
 #ifndef HOLDS
-#define HOLDS 0
+#define HOLDS 0 /* 1: two, if blocks are by themselves; 2: two at most */
 #endif
 
 /* Element (row, col) of a box. */
@@ -372,8 +372,8 @@ DEVICE void write_boxes(output *o, acc_t sums[TILE_SUMS], outcome how) {
             }
         }
         if (HOLDS && i == (TILE_BOXES - 1) / 2) {
-            if (CM * CN == 1 || o->held[0]) release(o->held[0]);
-            if (CM * CN == 1 || o->held[1]) release(o->held[1]);
+            if ((CM * CN == 1 && HOLDS == 1) || o->held[0]) release(o->held[0]);
+            if ((CM * CN == 1 && HOLDS == 1) || o->held[1]) release(o->held[1]);
         }
     }
     UNROLL

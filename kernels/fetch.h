@@ -60,22 +60,25 @@ DEVICE int begin_of(int product) {
     return EVERY == 2 ? -(product % 2) * UNIT : 0;
 }
 
-/* Every block of a cluster fetches its lines of what they share. */
+/* Every block of a cluster fetches its lines of what they share. The last two stages are so in any case: of those a kernel may multiply
+ * no more than there is of k. */
 DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
     const gemm *g = &all->g;
     const int a_lines = CN > 1 ? rank * A_PART : 0, b_lines = CM > 1 ? rank * B_PART : 0;
     ring at = {0, 1};
     walk w = begin_walk(g);
     pace with = begin_pace(&w, blocks, rank);
-    for (; w.at < w.total; w.at += w.step) {
+    int back = 0;
+    for (; w.at < w.total; w.at += w.step, back ^= 1) {
         place p = place_of(&w, rank);
         const int bytes = stage_bytes(g, p), from = begin_of(p.product);
         const int row = p.row + (A_TURNED ? 0 : a_lines), col = p.col + (B_TURNED ? 0 : b_lines);
         const int a_from = from + (A_TURNED ? a_lines : 0), b_from = from + (B_TURNED ? b_lines : 0);
         int product_a = g->batch_a ? p.product : 0, product_b = g->batch_b ? p.product : 0;
-        for (int block = 0; block < blocks; block++) {
+        for (int number = 0; number < blocks; number++) {
+            const int block = stage_of(number, blocks - 2, back);
             unsigned stage = r.stages + at.slot * STAGE, full = r.full + 8 * at.slot;
-            keep_pace(&with, block);
+            keep_pace(&with, number);
             barrier_wait(r.empty + 8 * at.slot, at.parity);
             barrier_expect(full, bytes);
             load_tile(stage + a_lines * LINE, &all->a, A_TURNED, A_TURNED ? A_LINES / 64 : 1,

@@ -76,8 +76,8 @@ typedef struct late_part {
     int column, line;
 } late_part;
 
-/* In the order in which tiles need them: as many columns together as the first round of tiles has, line by line; a column below 0:
- * there is none left. */
+/* In the order in which tiles need them: as many columns together as the first round of tiles has, line by line, and those of every
+ * second round from the last line to the first; a column below 0: there is none left. */
 DEVICE late_part part_of(const late_copy *late, int k, int number) {
     const int parts = (k + LATE_LINES - 1) / LATE_LINES, there = late->chunk / LATE_LINES;
     const int of_some = parts > there ? late->some * (parts - there) : 0;
@@ -90,7 +90,8 @@ DEVICE late_part part_of(const late_copy *late, int k, int number) {
                   within = at % (late->some * parts), left = late->whole - group * late->some,
                   columns = left < late->some ? left : late->some;
         p.column = within < columns * parts ? left - 1 - within % columns : -1;
-        p.line = within < columns * parts ? within / columns * LATE_LINES : 0;
+        p.line = within < columns * parts ? within / columns : 0;
+        p.line = (group % 2 ? p.line : parts - 1 - p.line) * LATE_LINES;
     }
     return p;
 }

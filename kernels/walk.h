@@ -80,6 +80,13 @@ DEVICE int stages_left(const walk *w, int stages) {
     return tiles * stages < most ? (int)(tiles * stages) : most;
 }
 
+/* The stage of a tile that comes at that place: in every second round of tiles (`back`) the first `whole` of them come from the last to
+ * the first. Of what the round before has fetched the second-level cache has the end of k, and what is not fetched again from
+ * memory leaves its power to the tensor cores. */
+DEVICE int stage_of(int number, int whole, int back) {
+    return back && number < whole ? whole - 1 - number : number;
+}
+
 /* A stage is free when every block that is written to has read it. */
 DEVICE void release(unsigned empty) {
     int lane = threadIdx.x % 32;

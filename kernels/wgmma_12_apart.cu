@@ -4,12 +4,12 @@
  *          multiple of 16 bytes on that lies ahead, and what they have there of a neighbour's is cleared. Up to 8 rows and
  *          columns beyond whole tiles are computed by tiles at the edge beside their own, by 8 columns more of wgmma; blocks
  *          that have one tile fewer than others get those. Of a row of C that begins anywhere, pieces of 16 bytes that lie in
- *          two boxes are written whole, with the second. And warps that have nothing else to do copy most of B, in the order
- *          in which tiles need it
+ *          two boxes are written whole, with the second. Warps that have nothing else to do copy most of B, in the order in
+ *          which tiles need it; and who asks TMA tells the others which tile comes next
  * why:     at 4097 copies of A and B take 38 us of 230, that of B alone 19; and tiles for one more row and column are a fifth
  *          round, or smaller. Lines of A that begin anywhere take TMA two accesses each, for which there is time beside tiles
  *          of 128 by 256
- * expect:  on an H200 a seventh less time than before at 4097, 9 % less at 4095
+ * expect:  on an H200 a sixth less time than before at 4097, a tenth less at 4095
  * limits:  any m, n, k; A in rows, B in rows aligned to 16 bytes: others are copied first; elements of 16 bits; sm_90a
  * next:    what is copied beside the products makes them some 2 % longer, by more than the instructions and bytes explain. That lines
  *          of B begin otherwise for each k is what keeps wgmma from taking them where they lie
@@ -46,10 +46,10 @@ enum {
     RIM_B = RIM_A + RIM_BYTES,
     STAGE = RIM_B + RIM_BYTES,
     CHUNK = 64 * LINE, /* 64 lines: of a warpgroup's A, or of B */
-    BOX = 64 * LINE,
+    BOX = 16 * LINE,   /* a warp's */
     BOX_COLS = LINE / (int)sizeof(out_t)
 };
-#define TEAMS CONSUMERS
+#define TEAMS (4 * CONSUMERS)
 #include "walk.h"
 
 #include "apart.h"
@@ -105,12 +105,15 @@ DEVICE void multiply_step(acc_t sums[BN / 2], rim_sums *rim, const places *p, un
     if (with & RIM_CORNER) WGMMA_RIM(rim->corner, rim_a, rim_b, keep, 0, 1);
 }
 
-/* What the lines of a warpgroup's part of A have ahead of k becomes zeros, in the first stage of a tile. */
-DEVICE void clear_begin(room r, const ring *at, int consumer, int begin) {
+/* What the lines of a warpgroup's part of A have ahead of k becomes zeros, in the stage that k begins with: the next one, or (`after`)
+ * the one behind it. */
+DEVICE void clear_begin(room r, const ring *next, int after, int consumer, int begin) {
     const int line = threadIdx.x % 128;
-    barrier_wait(r.full + 8 * at->slot, at->parity);
+    ring at = *next;
+    if (after) advance(&at);
+    barrier_wait(r.full + 8 * at.slot, at.parity);
     if (line < 64) {
-        in_t *first = (in_t *)__cvta_shared_to_generic(r.stages + at->slot * STAGE + consumer * CHUNK +
+        in_t *first = (in_t *)__cvta_shared_to_generic(r.stages + at.slot * STAGE + consumer * CHUNK +
                                                        line * LINE + line % 8 * 16);
         for (int i = 0; i < begin; i++) first[i] = 0;
     }
@@ -149,14 +152,20 @@ DEVICE void pin_rim(rim_sums *rim) {
                        "+f"(rim->corner[i])::"memory");
 }
 
-/* All of k for one tile; a warpgroup multiplies two stages at a time, and the other two in the meantime. */
-DEVICE void multiply(acc_t sums[BN / 2], rim_sums *rim, room r, ring *at, int steps, int consumer,
-                     rims with) {
+/* All of k for one tile; a warpgroup multiplies two stages at a time, and the other two in the meantime. `held`: the barriers of the
+ * last ones. */
+DEVICE void multiply(acc_t sums[BN / 2], rim_sums *rim, room r, ring *at, const gemm *g, const tile *t,
+                     int consumer, rims with, unsigned held[TURN]) {
     const places p = places_of(r, consumer);
-    const int blocks = steps / (STEPS * TURN) * TURN, rest = steps - blocks * STEPS;
+    const int begin = begin_of(g, t->at.product), steps = (g->k + begin + STEP - 1) / STEP,
+              blocks = whole_stages(steps), rest = steps - blocks * STEPS;
     const int own = 1 + consumer, others = 1 + (consumer + 1) % CONSUMERS;
+    const int clear_at = begin == 0 ? -1 : t->back && blocks > 0 ? blocks - TURN : 0;
+    held[0] = held[1] = 0;
+    if (clear_at == 0 && blocks == 0) clear_begin(r, at, 0, consumer, begin);
     for (int block = 0; block < blocks; block += TURN) {
         int used[TURN];
+        if (block == clear_at) clear_begin(r, at, t->back, consumer, begin);
         named_wait(own, 256);
         UNROLL
         for (int j = 0; j < TURN; j++) {
@@ -171,10 +180,12 @@ DEVICE void multiply(acc_t sums[BN / 2], rim_sums *rim, room r, ring *at, int st
             advance(at);
         }
         named_arrive(others, 256);
+        const int keeps = block + TURN >= blocks && rest == 0;
         wgmma_wait(1);
-        release(r.empty + 8 * used[0]);
+        if (!keeps) release(r.empty + 8 * used[0]);
         wgmma_wait(0);
-        release(r.empty + 8 * used[1]);
+        if (!keeps) release(r.empty + 8 * used[1]);
+        if (keeps) held[0] = r.empty + 8 * used[0], held[1] = r.empty + 8 * used[1];
     }
     if (rest > 0) {
         int used[TURN];
@@ -184,7 +195,7 @@ DEVICE void multiply(acc_t sums[BN / 2], rim_sums *rim, room r, ring *at, int st
         wgmma_wait(0);
         UNROLL
         for (int j = 0; j < TURN; j++)
-            if (used[j] >= 0) release(r.empty + 8 * used[j]);
+            if (used[j] >= 0) held[j] = r.empty + 8 * used[j];
     }
     WGMMA_PIN(sums);
     if (with) pin_rim(rim);
@@ -196,6 +207,7 @@ DEVICE void multiply(acc_t sums[BN / 2], rim_sums *rim, room r, ring *at, int st
 #define C_FIRST(g, product) ((product) / LACES * (g)->batch_c + (product) % LACES * (g)->ldc)
 #define C_ROWS(g, product)  (((g)->m - (product) % LACES + LACES - 1) / LACES)
 #define CARRIES             1
+#define HOLDS               2 /* what is asked for the next tile would stand in front of results */
 #include "boxes.h"
 
 /* ---- The rim ---- */
@@ -234,22 +246,21 @@ DEVICE void consume(const apart_gemm *all, room r) {
     acc_t sums[BN / 2];
     rim_sums rim;
     ring at = {0, 0};
-    output o = {&all->all, {0}, r.boxes + consumer * BOX, 0, 0, 0, {0}, r.old + consumer * BOX_ROWS * 16};
+    output o = {&all->all, {0}, r.boxes + warp * BOX, 0, 0, 0, {0}, r.old + warp * BOX_ROWS * 16};
     if (consumer == CONSUMERS - 1) named_arrive(1, 256);
-    for (tiles w = tiles_from(all, (int)blockIdx.x); w.at < w.total; w = tiles_from(all, w.at + w.step)) {
-        const tile t = tile_at(all, &w);
-        const int begin = begin_of(g, t.at.product), steps = (g->k + begin + STEP - 1) / STEP;
+    for (int left = tiles_of_block(all); left > 0; left--) {
+        barrier_wait(r.full + 8 * at.slot, at.parity);
+        const tile t = told(r, at.slot);
         o.at = t.at;
-        o.at.row += consumer * BOX_ROWS;
-        if (begin) clear_begin(r, &at, consumer, begin);
+        o.at.row += warp * BOX_ROWS;
         if (t.with == NO_RIM)
-            multiply(sums, &rim, r, &at, steps, consumer, NO_RIM);
+            multiply(sums, &rim, r, &at, g, &t, consumer, NO_RIM, o.held);
         else if (t.with == RIM_COLS)
-            multiply(sums, &rim, r, &at, steps, consumer, RIM_COLS);
+            multiply(sums, &rim, r, &at, g, &t, consumer, RIM_COLS, o.held);
         else if (t.with == RIM_ROWS)
-            multiply(sums, &rim, r, &at, steps, consumer, RIM_ROWS);
+            multiply(sums, &rim, r, &at, g, &t, consumer, RIM_ROWS, o.held);
         else
-            multiply(sums, &rim, r, &at, steps, consumer, RIM_ALL);
+            multiply(sums, &rim, r, &at, g, &t, consumer, RIM_ALL, o.held);
         write_tile(&o, sums);
         if (t.with) write_rim(all, &t, &rim, consumer);
     }

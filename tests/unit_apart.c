@@ -42,6 +42,9 @@ static struct { int bm, bn, group; } built;
 #define GROUP     built.group
 #define LINE      128
 #define BK        (LINE / (int)sizeof(in_t))
+#define STEPS     4
+#define STEP      (BK / STEPS)
+#define TURN      2
 #define A_BYTES   (BM * LINE)
 #define RIM_BYTES (8 * LINE)
 #define RIM_A     (A_BYTES + BN * LINE)
@@ -126,6 +129,26 @@ static void barrier_expect(unsigned barrier, int bytes) {
 static in_t element_of(const tensor_map *map, int x, int line, int product) {
     if (x < 0 || x >= map->length || line < 0 || line >= map->lines || product >= map->products) return 0;
     return map->data[product * map->batch + line * map->distance + x];
+}
+
+/* What is told of tiles, each beside the first of its stages. */
+typedef struct piece {
+    unsigned at[4];
+} piece;
+static struct {
+    unsigned address;
+    int stage;
+    piece what;
+} tellings[MOST_STAGES];
+static int told_of, heard_of;
+static void keep_piece(unsigned address, piece p) {
+    tellings[told_of].address = address, tellings[told_of].stage = used, tellings[told_of].what = p;
+    if (told_of < MOST_STAGES - 1) told_of++;
+}
+static piece shared_piece(unsigned address) {
+    CHECK(heard_of < told_of && tellings[heard_of].address == address, "tile %d of %d, at %u", heard_of,
+          told_of, address);
+    return tellings[heard_of].what;
 }
 
 static void check_late(const tensor_map *map, int x, int line);
@@ -292,20 +315,26 @@ static void multiply_rim(const apart_gemm *all, const tile *t, const filled *s, 
                     sum_of(s, blocks, rim_a_line(beyond), b_col(j), B_STEP));
 }
 
-/* What the stages of a block's tiles come to, added to C. What lines of A have ahead of k, in the first
- * stage of a tile, is cleared. */
-static void multiply(const apart_gemm *all, const result *r) {
+/* What the stages of a block's tiles come to, added to C. What lines of A have ahead of k, in the stage that k
+ * begins with, is cleared: the first, or of tiles that are walked back the last of the whole ones. */
+static void multiply(const apart_gemm *all, room memory, const result *r) {
     const gemm *g = &all->all.g;
+    const int count = tiles_of_block(all);
     filled *s = kept;
-    for (tiles w = tiles_from(all, (int)blockIdx.x); w.at < w.total; w = tiles_from(all, w.at + w.step)) {
-        const tile t = tile_at(all, &w);
-        const int begin = begin_of(g, t.at.product), blocks = (g->k + begin + BK - 1) / BK;
+    CHECK(count == told_of, "%d tiles, told of %d", count, told_of);
+    for (heard_of = 0; heard_of < count; heard_of++) {
+        CHECK(tellings[heard_of].stage == (int)(s - kept), "told of tile %d beside stage %d", heard_of,
+              tellings[heard_of].stage);
+        const tile t = told(memory, (int)(s - kept) % STAGES);
+        const int begin = begin_of(g, t.at.product), blocks = (g->k + begin + BK - 1) / BK,
+                  whole = whole_stages((g->k + begin + STEP - 1) / STEP);
+        filled *first = t.back && whole > 0 ? s + whole - 1 : s;
         if (!CHECK(s + blocks <= kept + used, "%d stages", used)) return;
         for (int i = 0; i < blocks; i++)
             CHECK(s[i].came == s[i].expected, "%d bytes came, and %d were expected", s[i].came,
                   s[i].expected);
         for (int line = 0; line < BM; line++)
-            for (int i = 0; i < begin; i++) s->memory[a_line(line) + i] = 0;
+            for (int i = 0; i < begin; i++) first->memory[a_line(line) + i] = 0;
         multiply_inner(g, &t, s, blocks, r);
         multiply_rim(all, &t, s, blocks, r);
         s += blocks;
@@ -464,10 +493,10 @@ static void check_product(const shape *s) {
     full_at = memory.full, empty_at = memory.empty;
     gridDim.x = (unsigned)s->blocks;
     for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) {
-        used = 0;
+        used = told_of = 0;
         memset(looked_at, 0, sizeof looked_at);
         produce(&all, memory);
-        multiply(&all, &r);
+        multiply(&all, memory, &r);
     }
     int wrong = wrong_elements(&g, a, from ? from : b, from ? from_row : ldb, &r);
     CHECK(wrong == 0,
@@ -488,7 +517,7 @@ static void build(int bm, int bn, int group) {
 
 /* Whole tiles and so many rows and columns beyond; where those are none, any size. Batches have none. */
 static shape draw_shape(int rim_rows, int rim_cols) {
-    shape s = {.k = draw(1, 150),
+    shape s = {.k = draw(0, 1) ? draw(1, 150) : draw(128, 700),
                .count = rim_rows + rim_cols ? 1 : draw(1, 3),
                .rim_rows = rim_rows,
                .rim_cols = rim_cols,

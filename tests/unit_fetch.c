@@ -59,7 +59,7 @@ static struct { int bm, bn, cm, cn, at, bt, every, group; } built;
 
 enum { CLUSTER = 2, MOST_STAGES = 64, MOST_BYTES = (192 + 256) * 128 };
 typedef struct filled {
-    int expected, came;
+    int expected, came, k; /* k: where along it the last box began */
     _Alignas(in_t) char memory[MOST_BYTES];
 } filled;
 static filled *kept[CLUSTER]; /* of the blocks of one cluster */
@@ -109,6 +109,7 @@ static void copy_box(int rank, unsigned to, const tensor_map *map, int x, int li
             in_t value = element_of(map, x + j, line + i, product);
             memcpy(&s->memory[at + (unsigned)(i * LINE + j * (int)sizeof value)], &value, sizeof value);
         }
+    s->k = map->turned ? line : x;
     s->came += map->box * LINE;
 }
 static void tma_load(unsigned to, const tensor_map *map, int x, int line, int product, unsigned barrier) {
@@ -161,6 +162,8 @@ static void multiply(const tma_gemm *all, int rank, int blocks, int *c, int *tak
             int again = s - kept[rank] + STAGES < used[rank];
             CHECK(is_refilled(block, left) == (CM * CN == 1 || again), "stage %d of %d, block %d of a tile",
                   (int)(s - kept[rank]), used[rank], block);
+            CHECK(block < blocks - 2 || (s->k + UNIT * (EVERY - 1)) / BK == block,
+                  "stage %d of a tile with %d begins at %d of k", block, blocks, s->k);
             CHECK(s->came == s->expected, "%d bytes came, and %d were expected", s->came, s->expected);
             for (int i = 0; i < BM && p.row + i < g->m; i++)
                 for (int j = 0; j < BN && p.col + j < g->n; j++) {
