@@ -1,6 +1,6 @@
-/* apart.h: tiles whose rows of C lie LACES apart, in what order blocks compute them, and how one thread asks for their stages. A
- * kernel for Hopper says #include "apart.h" after walk.h, where it has defined BM, BN, BK, STEP, STEPS, TURN, A_BYTES, CHUNK, RIM_A,
- * RIM_B, RIM_BYTES and LATE.
+/* apart.h: tiles whose rows of C lie LACES apart, in what order blocks compute them, and how one thread asks for their stages and
+ * tells the others which tile comes. A kernel for Hopper says #include "apart.h" after walk.h, where it has defined BM, BN, BK,
+ * STEP, STEPS, TURN, A_BYTES, CHUNK, RIM_A, RIM_B, RIM_BYTES and LATE.
  *
  * Rows of A that are no multiple of 16 bytes begin eight ways, and those that are LACES = 8 apart begin alike: they are a class,
  * and have a tensor map of their own, from the multiple of 16 bytes on that lies ahead of the first. So k begins up to 7

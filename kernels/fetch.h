@@ -60,8 +60,8 @@ DEVICE int begin_of(int product) {
     return EVERY == 2 ? -(product % 2) * UNIT : 0;
 }
 
-/* Every block of a cluster fetches its lines of what they share. The last two stages are so in any case: of those a kernel may multiply
- * no more than there is of k. */
+/* Every block of a cluster fetches its lines of what they share. Tiles that are walked back have their last two stages last like
+ * others: of those a kernel may multiply no more than there is of k. */
 DEVICE void produce(const tma_gemm *all, room r, int blocks, int rank) {
     const gemm *g = &all->g;
     const int a_lines = CN > 1 ? rank * A_PART : 0, b_lines = CM > 1 ? rank * B_PART : 0;

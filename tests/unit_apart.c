@@ -1,7 +1,7 @@
 /* unit_apart.c: tiles whose rows of C lie 8 apart (kernels/apart.h, late.h, walk.h and raster.h), on this machine:
- * in what order blocks compute them, and what their producer asks TMA for. TMA is played by loops, from maps
- * as the host makes them, and every tile and its part of the rim is multiplied from the stages it was given,
- * as wgmma_12_apart does. Each barrier must get as many bytes as it was told to expect, or a kernel would
+ * in what order blocks compute them, what their producer asks TMA for, and what it tells of tiles. TMA is played by
+ * loops, from maps as the host makes them, and every tile and its part of the rim is multiplied from the stages it
+ * was given, as wgmma_12_apart does. Each barrier must get as many bytes as it was told to expect, or a kernel would
  * wait for ever; each element of C is computed once, and right. Warps that copy a part of B are played lane by
  * lane ahead of all blocks; that TMA is asked for none of it before its count is looked at is checked. White-box:
  * the kernels' headers are compiled here. */
