@@ -132,7 +132,7 @@ verify_list() {
         for params in BM=64,BN=128,STAGES=8,TURN=0 BM=64,BN=192,STAGES=6,TURN=0 BM=128,BN=128,STAGES=6,TURN=0,CM=2 BM=192,BN=192,TURN=1,BOXES=1 BM=192,BN=192,TURN=2,BOXES=1,CM=2 CM=2 BN=144,TURN=0 BN=160,TURN=0 BN=208 BN=224; do
             echo "4-wgmma_07_fitted:$params wgmma_07_fitted --params $params --type bf16,i8 --count 24 --max-size 600 --seed $seed"
         done
-        for params in BM=144,BN=128,STAGES=5 BM=160,BN=128,STAGES=5,CN=2 BM=208,BN=128 BM=216,BN=128,CN=2 BM=224,BN=128 BM=240,BN=128,CN=2 BM=144,BN=192 BM=176,BN=192,CN=2 BM=208,BN=192 BM=208,BN=192,CN=2 BM=152,BN=256,CN=2 BM=160,BN=256 CN=2; do
+        for params in BM=144,BN=128,STAGES=5 BM=160,BN=128,STAGES=5,CN=2 BM=208,BN=128 BM=216,BN=128,CN=2 BM=224,BN=128 BM=240,BN=128,CN=2 BM=144,BN=192,TURN=1 BM=176,BN=192,CM=2,TURN=1 BM=208,BN=192 BM=208,BN=192,CN=2,TURN=1 BM=136,BN=256,CM=2,TURN=1 BM=152,BN=256,CN=2 BM=160,BN=256,TURN=1 CM=2 BM=144,BN=128,STAGES=5,CM=2,TURN=1; do
             echo "4-wgmma_11_halves:$params wgmma_11_halves --params $params --type bf16,bf16:f32 --count 24 --max-size 600 --seed $seed"
         done
         echo "4-wgmma_12-rim wgmma_12_apart --type bf16,f16:f32 --ld-pad 0 --alpha 2 --beta 1 --batch 1 --shape 1025x257x99,1032x264x1001,1024x258x333,2049x1000x64,3000x513x203,1030x8x7,2061x3602x333,3090x3075x70,4097x4096x100,4097x4103x331 --seed $seed"
@@ -142,7 +142,7 @@ verify_list() {
         done
         # Of k in the second round of tiles most is walked back.
         for variant in wgmma_07_fitted:BM=64,BN=64,STAGES=8,TURN=0 wgmma_07_fitted:BM=192,BN=192,TURN=1,BOXES=1 wgmma_07_fitted:CM=2 wgmma_07_fitted:STAGES=4 \
-            wgmma_11_halves:BM=208,BN=192,CN=2 wgmma_11_halves:BM=152,BN=256,CN=2; do
+            wgmma_11_halves:BM=208,BN=192,CN=2 wgmma_11_halves:BM=152,BN=256,CM=2,TURN=1; do
             echo "4-rounds-$variant ${variant%%:*} --params ${variant#*:} --type bf16,f16:f32 $one_case --shape 2900x2810x330,2899x2811x1000 --seed $seed"
         done
         echo "4-wgmma_10-small wgmma_10_relay --params BM=64,BN=64 --type bf16,i8 --count 24 --max-size 1000 --seed $seed"
@@ -226,7 +226,7 @@ sanitize() (
     fi
     if has_family wgmma && is_hopper; then
         # shellcheck disable=SC2086
-        "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify wgmma_11_halves --params BM=144,BN=192,CN=2 --device "$device" \
+        "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify wgmma_11_halves --params BM=144,BN=192,CM=2,TURN=1 --device "$device" \
             --type bf16,bf16:f32 $one_case --shape 300x264x136,145x131x33 --seed "$seed" --quiet >>"$scratch/$1" 2>&1 || status=$?
         # shellcheck disable=SC2086
         "$sanitizer" --tool "$1" --error-exitcode 9 "$tessera" verify wgmma_07_fitted --params BM=64,BN=128,CM=2,STAGES=6,TURN=0,EVERY=2 \

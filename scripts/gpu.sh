@@ -245,7 +245,7 @@ auto --type i8 --no-verify --sizes 4096
 auto --type bf16 --layout nt --no-verify --sizes 4096,8192
 auto --type bf16 --layout tn --no-verify --sizes 4096,8192
 auto --type bf16 --layout tt --no-verify --sizes 4096,8192
-auto --type bf16 --no-verify --samples 5 --sizes 1304,1800,2200,2504,3208,5000
+auto --type bf16 --no-verify --samples 5 --sizes 1304,1800,2200,2504,2936,3208,4616,5000,5840
 auto --type bf16 --no-verify --samples 5 --sizes 1536,2176,2560,3200,3712,3840,5120,6144
 auto --type bf16 --layout nt --no-verify --samples 5 --sizes 1536,2176,2560,3200,3712,3840,5120,6144
 auto --type bf16:f32 --no-verify --samples 5 --sizes 1536,2560,3712

@@ -211,6 +211,7 @@ GPU_TEST(gpu_products_of_products) {
         {.kernel = "wgmma_07_fitted", .params = "BM=128,BN=256,CM=2"},
         {.kernel = "wgmma_09_split", .params = "BM=64,BN=64,CK=4"},
         {.kernel = "wgmma_11_halves", .params = "BM=144,BN=128,CN=2,STAGES=5"},
+        {.kernel = "wgmma_11_halves", .params = "BM=136,BN=256,CM=2,TURN=1"},
         {.kernel = "wgmma_12_apart"},
     };
     tess_context *ctx = gpu_open();

@@ -83,13 +83,27 @@ static const tiling fitted_tilings[] = {
     }
 #define HALVES(rows, cols, time, params) \
     HIGH(rows, cols, ALONE, time, params, ""), HIGH(rows, cols, FOR_LINES, time, "CN=2," params, SHARED)
+#define WIDE_HALVES(rows, cols, time) HIGH(rows, cols, ALONE, time, "STAGES=4,TURN=1", "")
 static const tiling halves_tilings[] = {
-    HALVES(144, 128, 418, "STAGES=5"), HALVES(160, 128, 438, "STAGES=5"),
-    HALVES(208, 128, 568, "STAGES=4"), HALVES(216, 128, 588, "STAGES=4"),
-    HALVES(224, 128, 600, "STAGES=4"), HALVES(240, 128, 640, "STAGES=4"),
-    HALVES(144, 192, 588, "STAGES=4"), HALVES(176, 192, 710, "STAGES=4"),
-    HALVES(208, 192, 825, "STAGES=4"), HALVES(152, 256, 810, "STAGES=4"),
-    HALVES(160, 256, 835, "STAGES=4"), HIGH(176, 192, FOR_POWER, 700, "CN=2,STAGES=4", LONG),
+    HALVES(144, 128, 418, "STAGES=5"),
+    HALVES(160, 128, 438, "STAGES=5"),
+    HALVES(208, 128, 568, "STAGES=4"),
+    HALVES(216, 128, 588, "STAGES=4"),
+    HALVES(224, 128, 600, "STAGES=4"),
+    HALVES(240, 128, 640, "STAGES=4"),
+    HALVES(144, 192, 588, "STAGES=4,TURN=1"),
+    HALVES(176, 192, 710, "STAGES=4,TURN=1"),
+    HALVES(208, 192, 825, "STAGES=4,TURN=1"),
+    WIDE_HALVES(136, 256, 722),
+    WIDE_HALVES(152, 256, 810),
+    WIDE_HALVES(160, 256, 833),
+    HIGH(176, 192, FOR_POWER, 700, "CN=2,STAGES=4", LONG),
+};
+/* Of the widest tiles pairs share B: where lines begin anywhere, the more of them come for two blocks. */
+#define BELOW(rows, cols, time) HIGH(rows, cols, FOR_LINES, time, "CM=2,STAGES=4,TURN=1", SHARED)
+static const tiling below_tilings[] = {
+    BELOW(144, 192, 540), BELOW(176, 192, 665), BELOW(208, 192, 788),
+    BELOW(136, 256, 715), BELOW(152, 256, 800), BELOW(160, 256, 827),
 };
 #define RELAY(time, group, size) \
     { 128, 128, ALONE, time, "BM=128,BN=128,STAGES=6,GROUP=" #group, WGMMA ENDS, 0, size, ANYHOW }
@@ -130,6 +144,7 @@ static const tiled split = {TILED("wgmma_09_split", split_tilings)};
 static const tiled relay = {TILED("wgmma_10_relay", relay_tilings), .most_rounds = 8, .hides_ends = 1};
 static const tiled halves = {TILED("wgmma_11_halves", halves_tilings), .shares_a = 1, .long_rounds = 4,
                              .most_rounds = 8};
+static const tiled halves_below = {TILED("wgmma_11_halves", below_tilings), .most_rounds = 8};
 static const tiled registers = {TILED("wgmma_08_registers", registers_tilings), .shares_a = 1,
                                 .long_rounds = 3};
 
@@ -386,6 +401,7 @@ choice cuda_choose_hopper(const cuda_device *self, const problem *what, choice_c
     choose_from(&best, most, &run, sms, loose);
     if (!in_rows) {
         choose_from(&best, &halves, &run, sms, loose);
+        choose_from(&best, &halves_below, &run, sms, loose);
         choose_from(&best, &split, &run, sms, loose);
         if (size > 1 || (a != LINES_COPIED && b != LINES_COPIED)) /* i8 took longer behind a copy */
             choose_from(&best, &relay, &run, sms, loose);
