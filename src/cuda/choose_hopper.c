@@ -99,7 +99,8 @@ static const tiling halves_tilings[] = {
     WIDE_HALVES(160, 256, 833),
     HIGH(176, 192, FOR_POWER, 700, "CN=2,STAGES=4", LONG),
 };
-/* Of the widest tiles pairs share B: where lines begin anywhere, the more of them come for two blocks. */
+/* Pairs that share B instead of A: the more columns a tile has, the more lines then come for two blocks. Tiles of 192 columns share
+ * either, as fills the rounds; those of 256 share B alone. */
 #define BELOW(rows, cols, time) HIGH(rows, cols, FOR_LINES, time, "CM=2,STAGES=4,TURN=1", SHARED)
 static const tiling below_tilings[] = {
     BELOW(144, 192, 540), BELOW(176, 192, 665), BELOW(208, 192, 788),
