@@ -151,8 +151,6 @@ static tess_status set_kernel(const device *dev, const char *name, const char *t
                               const kernel_row **kernel, int64_t params[REGISTRY_PARAMS], sentence *why) {
     *kernel = registry_find(dev->ops->kernels, name, why);
     if (!*kernel) return TESS_ERROR_KERNEL;
-    if ((*kernel)->source && (*kernel)->source->trouble[0])
-        return status_fail(why, TESS_ERROR_KERNEL, "%s", (*kernel)->source->trouble);
     for (int i = 0; (*kernel)->block && i < REGISTRY_PARAMS; i++) params[i] = REGISTRY_UNSET;
     return registry_parse_params(*kernel, text, params, why);
 }

@@ -158,6 +158,8 @@ static void list_params(const kernel_row *kernel, char *text, size_t size) {
 
 tess_status registry_parse_params(const kernel_row *kernel, const char *text, int64_t values[REGISTRY_PARAMS],
                                   sentence *why) {
+    if (kernel->source && kernel->source->trouble[0])
+        return status_fail(why, TESS_ERROR_KERNEL, "%s", kernel->source->trouble);
     while (text && *text) {
         size_t name_length = strcspn(text, "=,"), item_length = strcspn(text, ",");
         if (text[name_length] != '=')

@@ -65,7 +65,7 @@ int registry_find_param(const kernel_row *kernel, const char *name);
 void registry_defaults(const kernel_row *kernel, tess_type in, int64_t values[REGISTRY_PARAMS]);
 
 /* Reads "KC=256,MC=96" into values[], in the order of the kernel's parameters; those not named are left
- * alone. NULL and "" set nothing. */
+ * alone. NULL and "" set nothing. Refuses a kernel whose file could not be read, or says what cannot be. */
 tess_status registry_parse_params(const kernel_row *kernel, const char *text, int64_t values[REGISTRY_PARAMS],
                                   sentence *why);
 

@@ -132,6 +132,9 @@ export TESSERA_KERNEL_DIR
 explain 1 "a wrong expectation" 5 --size 128
 has "a wrong expectation" "DOES NOT HOLD"
 refuse "an expectation of a counter that is none" "which cannot be evaluated" 2 --size 128
+# A file that cannot be taken says so, not what came of it.
+for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do printf '#ifndef P%d\n#define P%d 1\n#endif\n' $n $n; done >>"$work/kernels/wgmma_01_tma.cu"
+refuse "more parameters than a kernel may have" "wgmma_01_tma.cu has more than 16 parameters" wgmma_01_tma
 unset TESSERA_KERNEL_DIR
 
 # ---- Numbers that others have published ----
