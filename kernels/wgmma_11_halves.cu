@@ -6,9 +6,9 @@
  * why:     a thread has room for 160 sums, but wgmma has 128 of them at most, and three warpgroups have room for 96 each: tiles
  *          ended at 36,864 elements, and had few shapes. At 2200 tiles of 208 by 192 are 11*12 = 132, one for each
  *          multiprocessor of an H200, where 192 by 192 leave 12 for a second round; at 3208 those of 216 by 128 are 390 of the
- *          396 that three rounds have. Of a tile of 160 by 256 pairs had better share the 256: an access to the second-level cache
- *          takes the same power and time however little of a line it is for
- * expect:  on an H200 a sixth less time at 2200, a tenth at 1800, 2504 and 3208, 5 % at 4104 and 5000
+ *          396 that three rounds have. Of a tile of 160 by 256 pairs that share the 256 ask for 288 lines of a stage each, those that
+ *          share the 160 for 336
+ * expect:  on an H200 a sixth less time at 2200, a tenth at 1800, 2504 and 3208, 4 % at 4104 and 5000
  * limits:  any m, n, k; A and B in rows or columns, aligned to 16 bytes; elements of 16 bits; sm_90a
  * next:    rows of A and B that begin anywhere are still copied
  */
